@@ -57,10 +57,6 @@ write_baseline(const char *directory, const PlhBaseline *baseline)
 	return false;
 }
 
-/*
- * Take the baseline of a process: what each of its sites holds in the image.  Returns false, with
- * errno set, if the baseline could not be written.
- */
 bool
 plh_baseline_file_take(const char *directory, const PlhProfileImage *image)
 {
@@ -101,7 +97,6 @@ plh_baseline_file_take(const char *directory, const PlhProfileImage *image)
 /*
  * Take the baseline of a process without a profile: it has no sites, so that all bytes that are
  * sampled later count as growth.  With pid 0, note that a baseline of all processes was taken.
- * Returns false, with errno set, on failure.
  */
 bool
 plh_baseline_file_take_empty(const char *directory, int pid)
@@ -200,7 +195,7 @@ list_heirs(const PlhProfileImage *image, int *count)
 	return heirs;
 }
 
-/* The offset of the heir with that key, or 0. */
+/* Returns its offset, or 0. */
 static uint32
 find_heir(const Heir *heirs, int count, const PlhSiteKey *key)
 {
@@ -212,9 +207,7 @@ find_heir(const Heir *heirs, int count, const PlhSiteKey *key)
 /* What a site takes in the file. */
 #define SITE_BYTES TYPEALIGN(PLH_RECORD_STEP, sizeof(PlhSiteRecord))
 
-/*
- * Does an entry's stack still have its offset?  Another one may be there by now.
- */
+/* Does an entry's stack still have its offset?  Another one may be there by now. */
 static bool
 has_stack(const PlhProfileImage *image, const PlhBaseline *baseline, const PlhBaselineSite *entry)
 {
@@ -280,8 +273,7 @@ add_unseen(PlhBaseline *baseline, const PlhProfileImage *image)
 {
 	const PlhSiteRecord *site;
 	uint32		position = 0;
-	int64		bytes = 0;
-	int64		count = 0;
+	PlhBaselineSite rest = {.site = image->header->catch_all_site};
 	Size		room = baseline->site_count + image->bytes / sizeof(PlhSiteRecord) + 1;
 
 	baseline = repalloc_huge(baseline, offsetof(PlhBaseline, sites) +
@@ -299,14 +291,11 @@ add_unseen(PlhBaseline *baseline, const PlhProfileImage *image)
 		entry->site = offset;
 		entry->live_bytes = site->counters.live_bytes;
 		entry->live_count = site->counters.live_count;
-		bytes += entry->live_bytes;
-		count += entry->live_count;
+		rest.live_bytes -= entry->live_bytes;
+		rest.live_count -= entry->live_count;
 		baseline->site_count++;
 	}
-	memset(&baseline->sites[baseline->site_count], 0, sizeof(PlhBaselineSite));
-	baseline->sites[baseline->site_count].site = image->header->catch_all_site;
-	baseline->sites[baseline->site_count].live_bytes = -bytes;
-	baseline->sites[baseline->site_count++].live_count = -count;
+	baseline->sites[baseline->site_count++] = rest;
 	return baseline;
 }
 
@@ -375,9 +364,6 @@ plh_baseline_file_read(const char *directory, const PlhProfileImage *image)
 	return baseline;
 }
 
-/*
- * Make a baseline without sites in memory.
- */
 PlhBaseline *
 plh_baseline_file_create(int pid)
 {
@@ -388,14 +374,11 @@ plh_baseline_file_create(int pid)
 	return baseline;
 }
 
-/*
- * Add a site, and what it held, to a baseline that plh_baseline_file_create has made.
- */
 void
 plh_baseline_file_add(PlhBaseline **baseline, uint32 site, int64 bytes, int64 count)
 {
 	uint32		number = (*baseline)->site_count;
-	PlhBaselineSite *added;
+	PlhBaselineSite added = {.site = site,.live_bytes = bytes,.live_count = count};
 
 	Assert(number == 0 || (*baseline)->sites[number - 1].site < site);
 	/* the room is always a power of two: when it is full, double it */
@@ -403,13 +386,7 @@ plh_baseline_file_add(PlhBaseline **baseline, uint32 site, int64 bytes, int64 co
 		*baseline = repalloc_huge(*baseline, offsetof(PlhBaseline, sites) +
 								  sizeof(PlhBaselineSite) *
 								  Max(2 * (Size) number, 1));
-	added = &(*baseline)->sites[number];
-	added->site = site;
-	added->stack = 0;
-	added->context_name = 0;
-	added->lifetime = 0;
-	added->live_bytes = bytes;
-	added->live_count = count;
+	(*baseline)->sites[number] = added;
 	(*baseline)->live_bytes += bytes;
 	(*baseline)->site_count++;
 }

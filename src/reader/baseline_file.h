@@ -10,7 +10,7 @@
 #include "profile/baseline.h"
 #include "profile/profile_image.h"
 
-/* Both replace an older baseline of the process, unless they fail. */
+/* Both replace an older baseline of the process; false, with errno set, if that fails. */
 extern bool plh_baseline_file_take(const char *directory, const PlhProfileImage *image);
 extern bool plh_baseline_file_take_empty(const char *directory, int pid);
 

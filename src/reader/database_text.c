@@ -10,15 +10,12 @@
 
 #include "reader/database_text.h"
 
-/* Turn every byte that is not ASCII into '?', in place. */
 static char *
 mask_non_ascii(char *text)
 {
 	for (char *c = text; *c != '\0'; c++)
-	{
 		if (IS_HIGHBIT_SET(*c))
 			*c = '?';
-	}
 	return text;
 }
 
@@ -43,7 +40,6 @@ mask_invalid_utf8(char *text)
 	return text;
 }
 
-/* Make a text of our own valid in the database's encoding, in place. */
 static char *
 fit_in_place(char *text)
 {

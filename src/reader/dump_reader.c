@@ -44,7 +44,6 @@ typedef struct DumpFile
 	char	   *start;			/* of the whole file in memory */
 } DumpFile;
 
-/* Close the file, if it is open. */
 static void
 close_file(DumpFile *file)
 {
@@ -53,7 +52,6 @@ close_file(DumpFile *file)
 	file->fd = -1;
 }
 
-/* Throw the ERROR about a file that makes no sense. */
 static void
 damaged(DumpFile *file, const char *detail)
 {
@@ -101,7 +99,6 @@ read_bytes(DumpFile *file, void *buffer, Size bytes, Size offset)
 	}
 }
 
-/* Throw an ERROR if the file is larger than any dump. */
 static void
 check_size(DumpFile *file)
 {
@@ -169,7 +166,6 @@ check_header(DumpFile *file, const PlhProfileHeader *header)
 		damaged(file, "Its figures cannot be those of a process.");
 }
 
-/* Read the header of the profile. */
 static PlhProfileHeader *
 read_header(DumpFile *file)
 {
@@ -180,7 +176,6 @@ read_header(DumpFile *file)
 	return header;
 }
 
-/* Read the whole file, and see that it is undamaged. */
 static void
 read_file(DumpFile *file)
 {
@@ -197,15 +192,6 @@ read_file(DumpFile *file)
 	if (!EQ_CRC32C(checksum, file->foot.checksum))
 		damaged(file, "Its checksum does not match.");
 	check_header(file, (PlhProfileHeader *) file->start);
-}
-
-/* Take over a baseline, as far as it makes sense. */
-static void
-take_baseline(DumpFile *file, PlhDump *dump, PlhBaseline *baseline, Size bytes)
-{
-	if (!plh_baseline_is_sound(baseline, bytes, baseline->pid))
-		damaged(file, "Its baseline is invalid.");
-	dump->baseline = baseline;
 }
 
 /* Take over the parts behind the profile, of each kind the first. */
@@ -227,14 +213,17 @@ take_parts(DumpFile *file, PlhDump *dump)
 			damaged(file, "A part of it goes beyond its end.");
 		if (part->kind == PLH_DUMP_BASELINE && dump->baseline == NULL &&
 			part->bytes >= sizeof(PlhBaseline))
-			take_baseline(file, dump, (PlhBaseline *) data, part->bytes);
+		{
+			dump->baseline = (PlhBaseline *) data;
+			if (!plh_baseline_is_sound(dump->baseline, part->bytes, dump->baseline->pid))
+				damaged(file, "Its baseline is invalid.");
+		}
 		else if (part->kind == PLH_DUMP_NAMES && dump->image->names == NULL)
 			dump->image->names = plh_frame_names_read(data, part->bytes);
 		offset += sizeof(*part) + part->bytes + part->padding;
 	}
 }
 
-/* Fill in the image. */
 static void
 make_image(DumpFile *file, PlhDump *dump, PlhProfileHeader *header, Size bytes)
 {
@@ -280,7 +269,6 @@ check_figures(DumpFile *file, const PlhProfileImage *image)
 	}
 }
 
-/* Read the whole dump. */
 static void
 read_all(DumpFile *file, PlhDump *dump)
 {

@@ -87,9 +87,7 @@ enter(PlhFrameNames *names, const PlhFrameName *name)
 	source->inlined = name->inlined != 0;
 }
 
-/*
- * Read names, up to the first that is none.
- */
+/* Read names, up to the first that is none. */
 PlhFrameNames *
 plh_frame_names_read(const char *part, Size bytes)
 {

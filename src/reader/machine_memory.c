@@ -58,7 +58,6 @@ number_in(const char *path, const char *key)
 	return number;
 }
 
-/* The number in a file of a group. */
 static int64
 group_number(const GroupFiles *files, const char *group, const char *name, const char *key)
 {
@@ -68,7 +67,6 @@ group_number(const GroupFiles *files, const char *group, const char *name, const
 	return number_in(path, key);
 }
 
-/* Take the limit of a group into account, if it has one. */
 static void
 apply_limit(PlhMachineMemory *memory, const GroupFiles *files, const char *group)
 {
@@ -101,9 +99,6 @@ apply_limits(PlhMachineMemory *memory, const GroupFiles *files, char *group)
 	apply_limit(memory, files, "");
 }
 
-/*
- * Find out how much memory there is for this server.
- */
 bool
 plh_machine_memory_read(PlhMachineMemory *memory)
 {

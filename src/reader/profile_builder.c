@@ -12,9 +12,7 @@
 
 #define FIRST_ROOM_BYTES (64 * 1024)
 
-/*
- * Begin a profile in the current memory context: a header of zeros, and no records.
- */
+/* Begin a profile in the current memory context: a header of zeros, and no records. */
 void
 plh_profile_builder_begin(PlhProfileBuilder *builder)
 {
@@ -24,18 +22,12 @@ plh_profile_builder_begin(PlhProfileBuilder *builder)
 	plh_profile_image_note_layout(plh_profile_builder_header(builder));
 }
 
-/*
- * The header of the profile.
- */
 PlhProfileHeader *
 plh_profile_builder_header(const PlhProfileBuilder *builder)
 {
 	return (PlhProfileHeader *) builder->base;
 }
 
-/*
- * The record at an offset that an addition has returned.
- */
 void *
 plh_profile_builder_record(const PlhProfileBuilder *builder, uint32 offset)
 {
@@ -44,9 +36,7 @@ plh_profile_builder_record(const PlhProfileBuilder *builder, uint32 offset)
 	return builder->base + offset;
 }
 
-/*
- * Add a record whose fields are 0 but for its kind and size.
- */
+/* Add a record whose fields are 0 but for its kind and size. */
 uint32
 plh_profile_builder_add(PlhProfileBuilder *builder, PlhRecordKind kind, Size bytes)
 {
@@ -70,9 +60,6 @@ plh_profile_builder_add(PlhProfileBuilder *builder, PlhRecordKind kind, Size byt
 	return offset;
 }
 
-/*
- * Add a string.
- */
 uint32
 plh_profile_builder_add_string(PlhProfileBuilder *builder, const char *text)
 {

@@ -39,24 +39,15 @@ typedef struct MergedRecord
 	char		status;			/* for simplehash.h */
 } MergedRecord;
 
-/* Whose records those of a table are, and what their hashes begin with. */
-typedef struct Origin
-{
-	PlhProfileBuilder *profile;
-	uint64		seed;
-} Origin;
-
-static uint32 hash_record(const Origin *origin, uint32 offset);
-static bool is_same_record(const PlhProfileBuilder *profile, uint32 left, uint32 right);
+static uint32 hash_record(const PlhProfileMerge *merge, uint32 offset);
+static bool is_same_record(const PlhProfileMerge *merge, uint32 left, uint32 right);
 
 #define SH_PREFIX merged_records
 #define SH_ELEMENT_TYPE MergedRecord
 #define SH_KEY_TYPE uint32
 #define SH_KEY offset
-#define SH_HASH_KEY(table, key) \
-	hash_record((const Origin *) (table)->private_data, key)
-#define SH_EQUAL(table, a, b) \
-	is_same_record(((const Origin *) (table)->private_data)->profile, a, b)
+#define SH_HASH_KEY(table, key) hash_record((table)->private_data, key)
+#define SH_EQUAL(table, a, b) is_same_record((table)->private_data, a, b)
 #define SH_STORE_HASH
 #define SH_GET_HASH(table, element) (element)->hash
 #define SH_SCOPE static inline
@@ -91,13 +82,14 @@ struct PlhProfileMerge
 	MemoryContext memory;		/* of all that lasts */
 	PlhProfileBuilder profile;
 	merged_records_hash *records;
+	uint64		seed;			/* of the hashes of records and of sites'
+								 * identities */
 
 	/* numbered from 0 on as they are added, in the order of their records */
 	PlhMergedSite *sites;
 	uint32		site_count;
 	int			site_room;
 	HTAB	   *site_entries;
-	uint64		site_seed;		/* of their identities */
 	PlhSiteOwner **owners;
 	int			owner_count;
 	int			owner_room;
@@ -142,55 +134,32 @@ is_same_statement(const PlhStatementRecord *left, const PlhStatementRecord *righ
 									 right->text, right->text_bytes) == 0);
 }
 
-/* What a record says: all behind the part that is the owner's business. */
-static const unsigned char *
-payload_of(const PlhRecord *record, Size *bytes)
-{
-	*bytes = record->bytes - sizeof(PlhRecord);
-	return (const unsigned char *) record + sizeof(PlhRecord);
-}
-
-/* Hash what a record says. */
+/* What a record says is all behind the part that is the owner's business. */
 static uint32
-hash_record(const Origin *origin, uint32 offset)
+hash_record(const PlhProfileMerge *merge, uint32 offset)
 {
-	const PlhRecord *record = plh_profile_builder_record(origin->profile, offset);
-	Size		bytes;
-	const unsigned char *payload = payload_of(record, &bytes);
+	const PlhRecord *record = plh_profile_builder_record(&merge->profile, offset);
 
 	if (record->kind == PLH_RECORD_STATEMENT)
-		return hash_statement((const PlhStatementRecord *) record, origin->seed);
-	return hash_combine(hash_bytes_extended(payload, bytes, origin->seed), record->kind);
+		return hash_statement((const PlhStatementRecord *) record, merge->seed);
+	return hash_combine(hash_bytes_extended((const unsigned char *) (record + 1),
+											record->bytes - sizeof(PlhRecord), merge->seed),
+						record->kind);
 }
 
-/* Do two records say the same? */
 static bool
-is_same_record(const PlhProfileBuilder *profile, uint32 left, uint32 right)
+is_same_record(const PlhProfileMerge *merge, uint32 left, uint32 right)
 {
-	const PlhRecord *one = plh_profile_builder_record(profile, left);
-	const PlhRecord *other = plh_profile_builder_record(profile, right);
-	Size		bytes;
-	Size		other_bytes;
-	const unsigned char *payload = payload_of(one, &bytes);
-	const unsigned char *other_payload = payload_of(other, &other_bytes);
+	const PlhRecord *one = plh_profile_builder_record(&merge->profile, left);
+	const PlhRecord *other = plh_profile_builder_record(&merge->profile, right);
 
 	if (one->kind != other->kind)
 		return false;
 	if (one->kind == PLH_RECORD_STATEMENT)
 		return is_same_statement((const PlhStatementRecord *) one,
 								 (const PlhStatementRecord *) other);
-	return bytes == other_bytes && memcmp(payload, other_payload, bytes) == 0;
-}
-
-/* Make an empty table of a profile's records. */
-static merged_records_hash *
-create_records(PlhProfileBuilder *profile)
-{
-	Origin	   *origin = palloc(sizeof(Origin));
-
-	origin->profile = profile;
-	origin->seed = plh_hash_seed_draw();
-	return merged_records_create(CurrentMemoryContext, 1024, origin);
+	return one->bytes == other->bytes &&
+		memcmp(one + 1, other + 1, one->bytes - sizeof(PlhRecord)) == 0;
 }
 
 /*
@@ -198,13 +167,13 @@ create_records(PlhProfileBuilder *profile)
  * that one.
  */
 static uint32
-keep_record(merged_records_hash *records, uint32 added)
+keep_record(PlhProfileMerge *merge, uint32 added)
 {
 	bool		found;
-	MergedRecord *record = merged_records_insert(records, added, &found);
+	MergedRecord *record = merged_records_insert(merge->records, added, &found);
 
 	if (found)
-		((Origin *) records->private_data)->profile->used_bytes = added;
+		merge->profile.used_bytes = added;
 	return record->offset;
 }
 
@@ -235,10 +204,8 @@ known_owner(PlhProfileMerge *merge, const PlhSiteOwner *owner)
 {
 	/* a linear search will do: this runs once per process */
 	for (int i = 0; i < merge->owner_count; i++)
-	{
 		if (plh_site_owner_is_same(merge->owners[i], owner))
 			return merge->owners[i];
-	}
 	merge->owners = plh_array_grow(merge->owners, merge->owner_count,
 								   &merge->owner_room, sizeof(PlhSiteOwner *));
 	merge->owners[merge->owner_count] = copy_owner(merge, owner);
@@ -275,7 +242,7 @@ merged_site(PlhProfileMerge *merge, const PlhSiteKey *key, const PlhSiteOwner *o
 	bool		found;
 
 	memset(&identity, 0, sizeof(identity));
-	identity.seed = merge->site_seed;
+	identity.seed = merge->seed;
 	identity.key = *key;
 	identity.owner = owner;
 	entry = hash_search(merge->site_entries, &identity, HASH_ENTER, &found);
@@ -287,7 +254,6 @@ merged_site(PlhProfileMerge *merge, const PlhSiteKey *key, const PlhSiteOwner *o
 	return &merge->sites[entry->number];
 }
 
-/* Begin a merge in the current memory context. */
 PlhProfileMerge *
 plh_profile_merge_begin(bool with_queries, int owner_parts)
 {
@@ -297,12 +263,12 @@ plh_profile_merge_begin(bool with_queries, int owner_parts)
 	merge->with_queries = with_queries;
 	merge->owner_parts = owner_parts;
 	plh_profile_builder_begin(&merge->profile);
-	merge->records = create_records(&merge->profile);
+	merge->seed = plh_hash_seed_draw();
+	merge->records = merged_records_create(CurrentMemoryContext, 1024, merge);
 	merge->site_room = FIRST_ROOM;
 	merge->sites = palloc(sizeof(PlhMergedSite) * merge->site_room);
 	merge->site_entries = plh_hash_table("pg_leakhunt merged sites",
 										 sizeof(SiteIdentity), sizeof(SiteEntry));
-	merge->site_seed = plh_hash_seed_draw();
 	merge->owner_room = FIRST_ROOM;
 	merge->owners = palloc(sizeof(PlhSiteOwner *) * merge->owner_room);
 	return merge;
@@ -316,18 +282,15 @@ static uint32
 copy_module(PlhProfileMerge *merge, const PlhModuleRecord *module)
 {
 	uint32		index = merge->module_count + 1;
+	Size		bytes = offsetof(PlhModuleRecord, path) + module->path_bytes + 1;
 	uint32		offset;
 	PlhModuleRecord *copy;
 
 	if (index >= PLH_IMAGE_MODULES)
 		return 0;
-	offset = plh_profile_builder_add(&merge->profile, PLH_RECORD_MODULE,
-									 offsetof(PlhModuleRecord, path) +
-									 module->path_bytes + 1);
+	offset = plh_profile_builder_add(&merge->profile, PLH_RECORD_MODULE, bytes);
 	copy = plh_profile_builder_record(&merge->profile, offset);
-	memcpy((char *) copy + sizeof(PlhRecord), (const char *) module + sizeof(PlhRecord),
-		   offsetof(PlhModuleRecord, path) + module->path_bytes + 1 -
-		   sizeof(PlhRecord));
+	memcpy(&copy->record + 1, &module->record + 1, bytes - sizeof(PlhRecord));
 	copy->index = index;
 	merge->modules[index] = offset;
 	merge->module_count = index;
@@ -366,7 +329,6 @@ add_modules(Addition *addition)
 	}
 }
 
-/* Copy a text of the process, fit for this database. */
 static uint32
 copy_string(const Addition *addition, const PlhStringRecord *string)
 {
@@ -399,23 +361,18 @@ copy_statement(const Addition *addition, const PlhStatementRecord *statement)
 	return offset;
 }
 
-/* The frame of a routine that has the merged name of its own. */
-static PlhFrame
-merged_routine(Addition *addition, PlhFrame frame)
-{
-	uint32		name = merged_record(addition, plh_profile_image_string(addition->image,
-																		PLH_ROUTINE_STRING(frame)));
-
-	return PLH_ROUTINE_FRAME(PLH_ROUTINE_LANGUAGE(frame), PLH_ROUTINE_LINE(frame), name);
-}
-
 static PlhFrame
 merged_frame(Addition *addition, PlhFrame frame)
 {
 	uint32		module = PLH_FRAME_MODULE(frame);
+	const PlhStringRecord *name;
 
 	if (PLH_FRAME_IS_ROUTINE(frame))
-		return merged_routine(addition, frame);
+	{
+		name = plh_profile_image_string(addition->image, PLH_ROUTINE_STRING(frame));
+		return PLH_ROUTINE_FRAME(PLH_ROUTINE_LANGUAGE(frame), PLH_ROUTINE_LINE(frame),
+								 merged_record(addition, name));
+	}
 	return PLH_FRAME(module < PLH_IMAGE_MODULES ? addition->modules[module] : 0,
 					 PLH_FRAME_ADDRESS(frame));
 }
@@ -456,9 +413,7 @@ copy_record(Addition *addition, const PlhRecord *record)
 	}
 }
 
-/*
- * The merged record of one that a site of the image refers to, which may be NULL: then 0.
- */
+/* The merged record of one that a site of the image refers to, which may be NULL: then 0. */
 static uint32
 merged_record(Addition *addition, const void *record)
 {
@@ -468,7 +423,7 @@ merged_record(Addition *addition, const void *record)
 		return 0;
 	merged = plh_number_of(addition->offsets, plh_profile_image_offset(addition->image, record));
 	if (*merged == 0)
-		*merged = keep_record(addition->merge->records, copy_record(addition, record));
+		*merged = keep_record(addition->merge, copy_record(addition, record));
 	return *merged;
 }
 
@@ -512,7 +467,6 @@ add_site(Addition *addition, const PlhSiteFacts *facts)
 	sums->baseline_count += facts->baseline_count;
 }
 
-/* Add what is known of the process as a whole. */
 static void
 add_header(PlhProfileMerge *merge, const PlhProfileImage *image)
 {
@@ -539,9 +493,7 @@ add_header(PlhProfileMerge *merge, const PlhProfileImage *image)
 	result->most_interval = Max(result->most_interval, interval);
 }
 
-/*
- * Add the sites of an image that ever had a sample, and what they held at the baseline.
- */
+/* Add the sites of an image that ever had a sample, and what they held at the baseline. */
 void
 plh_profile_merge_add(PlhProfileMerge *merge, const PlhProfileImage *image,
 					  const PlhBaseline *baseline)
@@ -570,7 +522,6 @@ plh_profile_merge_add(PlhProfileMerge *merge, const PlhProfileImage *image,
 	pfree(addition);
 }
 
-/* Make the baseline of the merged sites. */
 static PlhBaseline *
 make_baseline(const PlhProfileMerge *merge, const PlhMergedSite *sites, uint32 count)
 {
@@ -583,9 +534,6 @@ make_baseline(const PlhProfileMerge *merge, const PlhMergedSite *sites, uint32 c
 	return baseline;
 }
 
-/*
- * Return all that was added.
- */
 const PlhMergedProfiles *
 plh_profile_merge_end(PlhProfileMerge *merge)
 {

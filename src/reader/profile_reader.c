@@ -586,9 +586,7 @@ find_renamed(const char *directory, ino_t inode, char *path)
 	return found;
 }
 
-/*
- * Read one file in a memory context of its own, if it is wanted, and let "visit" have it.
- */
+/* Read one file in a memory context of its own, if it is wanted, and let "visit" have it. */
 static void
 visit_file(const char *path, int pid, bool header_only,
 		   PlhProfileFilter wanted, PlhProfileVisitor visit, void *arg)

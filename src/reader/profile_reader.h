@@ -35,14 +35,10 @@ extern PlhProfileImage *plh_profile_reader_open(const char *path, bool header_on
  */
 extern bool plh_profile_reader_is_foreign(const char *path);
 
-/*
- * Is a file a profile of another layout, as another version of pg_leakhunt has written it?
- */
+/* Is a file a profile of another layout, as another version of pg_leakhunt has written it? */
 extern bool plh_profile_reader_has_other_layout(const char *path);
 
-/*
- * Say nothing more, in this process, of files that are no profiles: sessions that look do.
- */
+/* Say nothing more, in this process, of files that are no profiles: sessions that look do. */
 extern void plh_profile_reader_be_silent(void);
 
 /* Let no text of a header go beyond its room. */

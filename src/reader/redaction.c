@@ -57,7 +57,6 @@ letters_of(int number)
 		psprintf("%s%c", letters_of(number / 26 - 1), 'A' + number % 26);
 }
 
-/* Note a name that is new. */
 static void
 add_name(Names *names, const char *name)
 {

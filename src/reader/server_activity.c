@@ -51,19 +51,12 @@ fill(PlhServerActivity *activity, const PgBackendStatus *status)
 	activity->state_since = activity->state == NULL ? 0 : status->st_state_start_timestamp;
 }
 
-/*
- * How many processes the statistics have.
- */
 int
 plh_server_activity_count(void)
 {
 	return pgstat_fetch_stat_numbackends();
 }
 
-/*
- * The process of a number from 0 on.  Texts belong to the current memory context, or to the
- * transaction.
- */
 bool
 plh_server_activity_at(int number, PlhServerActivity *activity)
 {
@@ -91,9 +84,6 @@ status_of(int pid)
 	return NULL;
 }
 
-/*
- * Find a process.  Texts belong to the current memory context, or to the transaction.
- */
 bool
 plh_server_activity_find(int pid, PlhServerActivity *activity)
 {
@@ -105,9 +95,6 @@ plh_server_activity_find(int pid, PlhServerActivity *activity)
 	return true;
 }
 
-/*
- * Find what a process runs, or has run last.  The text belongs to the current memory context.
- */
 bool
 plh_server_activity_query(int pid, PlhServerQuery *query)
 {

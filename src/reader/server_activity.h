@@ -3,7 +3,8 @@
  *	  What the server's own statistics know of its processes, as pg_stat_activity shows it.
  *
  * Whoever asks decides who may see that.  Within a transaction all answers are of one time, as
- * those of pg_stat_activity are.  Never called inside palloc.
+ * those of pg_stat_activity are.  Texts belong to the current memory context, or to the
+ * transaction.  Never called inside palloc.
  */
 #pragma once
 
@@ -21,6 +22,9 @@ typedef struct PlhServerActivity
 								 * does not say */
 	TimestampTz state_since;	/* 0 if the process does not say */
 } PlhServerActivity;
+
+/* May whoever asks see what is of that role, or of none (InvalidOid)? */
+typedef bool (*PlhRoleFilter) (Oid role);
 
 /* The statement that a process is running, or has run last. */
 typedef struct PlhServerQuery

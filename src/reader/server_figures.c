@@ -18,7 +18,6 @@
 #include "reader/collections.h"
 #include "reader/database_text.h"
 #include "reader/profile_reader.h"
-#include "reader/server_activity.h"
 #include "reader/server_figures.h"
 #include "reader/server_processes.h"
 
@@ -76,7 +75,6 @@ type_figures(PlhServerFigures *figures, const char *type)
 	return found;
 }
 
-/* Enter a process with a profile. */
 static void
 add_profiled(Collecting *collecting, int pid, int64 rss_anon_bytes)
 {
@@ -90,7 +88,6 @@ add_profiled(Collecting *collecting, int pid, int64 rss_anon_bytes)
 	note_pid(collecting->owners, pid);
 }
 
-/* Add what the profile of a process says. */
 static void
 add_header(PlhServerFigures *figures, PlhTypeFigures *type, const PlhProfileHeader *header)
 {
@@ -126,7 +123,6 @@ read_header(const Collecting *collecting, int pid, TimestampTz started_at, PlhPr
 		plh_process_facts_is_alive(pid, header->process_start);
 }
 
-/* Add a process. */
 static void
 add_process(Collecting *collecting, int pid, const char *backend_type, TimestampTz started_at)
 {
@@ -200,7 +196,6 @@ is_crashed(const Collecting *collecting, const char *name, PlhRoleFilter may_see
 		!plh_process_facts_is_alive(header.pid, header.process_start) && may_see(header.role_oid);
 }
 
-/* Count the profiles that crashes have left. */
 static void
 count_crashed(Collecting *collecting, PlhRoleFilter may_see)
 {

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "reader/role_filter.h"
+#include "reader/server_activity.h"
 
 /*
  * More types than a server has.  Background workers name their own, so that there may be any

@@ -23,13 +23,20 @@
 /* The name of our library, wherever it is installed. */
 #define MODULE_FILE "/pg_leakhunt.so"
 
-/* Room for the path of a file in /proc/PID, and for the title of a process. */
-#define PROC_PATH_BYTES 64
+/* Room for the title of a process, and for a line of its status. */
 #define TITLE_BYTES 256
 
-/*
- * Is this a process of the server, the postmaster included?
- */
+/* Open a file of a process in /proc; NULL if it is gone, or we may not. */
+static FILE *
+open_proc(int pid, const char *name)
+{
+	char		path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	return AllocateFile(path, "r");
+}
+
+/* Is this a process of the server, the postmaster included? */
 bool
 plh_server_processes_has(int pid)
 {
@@ -40,9 +47,7 @@ plh_server_processes_has(int pid)
 		 (PostmasterPid > 0 && plh_process_facts_parent(pid) == PostmasterPid));
 }
 
-/*
- * Is this a process of the server?  If not, a WARNING says so in the words of pg_terminate_backend.
- */
+/* The words are those of pg_terminate_backend. */
 bool
 plh_server_processes_check(int pid)
 {
@@ -52,19 +57,13 @@ plh_server_processes_check(int pid)
 	return false;
 }
 
-/*
- * Has a process loaded pg_leakhunt?  Its memory map says so.
- */
 PlhLoaded
 plh_server_processes_loaded(int pid)
 {
-	char		path[PROC_PATH_BYTES];
 	char		line[PLH_PATH_MAX];
 	PlhLoaded	loaded = PLH_LOADED_UNKNOWN;
-	FILE	   *maps;
+	FILE	   *maps = open_proc(pid, "maps");
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	maps = AllocateFile(path, "r");
 	while (maps != NULL && loaded != PLH_LOADED && fgets(line, sizeof(line), maps) != NULL)
 		loaded = strstr(line, MODULE_FILE) != NULL ? PLH_LOADED : PLH_NOT_LOADED;
 	if (maps != NULL)
@@ -75,13 +74,10 @@ plh_server_processes_loaded(int pid)
 int64
 plh_server_processes_shared_bytes(int pid)
 {
-	char		path[PROC_PATH_BYTES];
 	char		line[TITLE_BYTES];
 	long		kilobytes = 0;
-	FILE	   *status;
+	FILE	   *status = open_proc(pid, "status");
 
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	status = AllocateFile(path, "r");
 	while (status != NULL && fgets(line, sizeof(line), status) != NULL &&
 		   sscanf(line, "RssShmem: %ld", &kilobytes) != 1)
 		continue;
@@ -93,13 +89,10 @@ plh_server_processes_shared_bytes(int pid)
 List *
 plh_server_processes_binaries(int pid)
 {
-	char		path[PROC_PATH_BYTES];
 	char		line[PLH_PATH_MAX];
 	List	   *binaries = NIL;
-	FILE	   *maps;
+	FILE	   *maps = open_proc(pid, "maps");
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	maps = AllocateFile(path, "r");
 	while (maps != NULL && fgets(line, sizeof(line), maps) != NULL)
 	{
 		char	   *file = strchr(line, '/');
@@ -117,19 +110,14 @@ plh_server_processes_binaries(int pid)
 	return binaries;
 }
 
-/*
- * Does the title of a process, as ps shows it, end with that text?
- */
+/* Does the title of a process, as ps shows it, end with that text? */
 bool
 plh_server_processes_is_titled(int pid, const char *end)
 {
-	char		path[PROC_PATH_BYTES];
 	char		title[TITLE_BYTES] = "";
-	FILE	   *command;
+	FILE	   *command = open_proc(pid, "cmdline");
 	Size		length;
 
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
-	command = AllocateFile(path, "r");
 	if (command == NULL)
 		return false;
 	if (fgets(title, sizeof(title), command) == NULL)
@@ -142,9 +130,7 @@ plh_server_processes_is_titled(int pid, const char *end)
 	return length >= strlen(end) && strcmp(title + length - strlen(end), end) == 0;
 }
 
-/*
- * The pids of the postmaster and its children; in a standalone backend, only its own.
- */
+/* The pids of the postmaster and its children; in a standalone backend, only its own. */
 List *
 plh_server_processes_list(void)
 {
@@ -174,13 +160,13 @@ plh_server_processes_list(void)
 List *
 plh_server_processes_children(void)
 {
-	char		path[PROC_PATH_BYTES];
+	char		name[64];
 	List	   *pids;
 	FILE	   *children;
 	int			pid;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", PostmasterPid, PostmasterPid);
-	children = IsUnderPostmaster ? AllocateFile(path, "r") : NULL;
+	snprintf(name, sizeof(name), "task/%d/children", PostmasterPid);
+	children = IsUnderPostmaster ? open_proc(PostmasterPid, name) : NULL;
 	if (children == NULL)
 		return plh_server_processes_list();
 	pids = list_make1_int(PostmasterPid);

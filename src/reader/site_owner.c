@@ -31,7 +31,6 @@ current_name(const PlhProfileImage *image, const char *name, const char *client_
 	return name != NULL ? plh_database_text_fit(name) : own_text(image, client_name);
 }
 
-/* The database that a process works in. */
 static const char *
 database_of(const PlhProfileImage *image)
 {
@@ -41,7 +40,6 @@ database_of(const PlhProfileImage *image)
 						image->header->database);
 }
 
-/* The role that a process works for. */
 static const char *
 user_of(const PlhProfileImage *image)
 {
@@ -51,9 +49,6 @@ user_of(const PlhProfileImage *image)
 						image->header->role);
 }
 
-/*
- * Fill in those parts of the owner of an image's sites that are asked for.
- */
 void
 plh_site_owner_fill(PlhSiteOwner *owner, const PlhProfileImage *image, int parts)
 {
@@ -71,9 +66,6 @@ plh_site_owner_fill(PlhSiteOwner *owner, const PlhProfileImage *image, int parts
 			plh_redaction_application(own_text(image, image->header->application_name));
 }
 
-/*
- * Do two owners have all in common?
- */
 bool
 plh_site_owner_is_same(const PlhSiteOwner *left, const PlhSiteOwner *right)
 {

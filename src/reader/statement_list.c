@@ -43,7 +43,6 @@ plh_statement_list_copy(PlhStatementEntry *copy, uint32 index)
 	return copy->born != 0 && copy->calls > 0;
 }
 
-/* Add the modules of the file to the image. */
 static void
 add_modules(PlhProfileBuilder *builder)
 {
@@ -85,7 +84,6 @@ add_routine(PlhProfileBuilder *builder, const PlhStatementEntry *entry, PlhFrame
 	return PLH_ROUTINE_FRAME(PLH_ROUTINE_LANGUAGE(frame), PLH_ROUTINE_LINE(frame), offset);
 }
 
-/* Add the stack of an entry to the image. */
 static void
 add_stack(PlhProfileBuilder *builder, PlhListedStatement *listed)
 {
@@ -107,7 +105,6 @@ add_stack(PlhProfileBuilder *builder, PlhListedStatement *listed)
 	memcpy(stack->frames, frames, sizeof(PlhFrame) * entry->depth);
 }
 
-/* The entries that may be listed. */
 static List *
 list_entries(PlhRoleFilter may_see)
 {

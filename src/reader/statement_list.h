@@ -10,7 +10,7 @@
 
 #include "profile/profile_image.h"
 #include "profile/statements_layout.h"
-#include "reader/role_filter.h"
+#include "reader/server_activity.h"
 
 typedef struct PlhListedStatement
 {
