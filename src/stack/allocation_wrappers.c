@@ -276,7 +276,6 @@ static const char *const node_prefixes[] = {"_copy", "_out", "_read"};
 static PLH_SAME_IN_CHILD PlhCodeRange located[MAX_LOCATED];
 static PLH_SAME_IN_CHILD int located_count;
 
-/* Is it one of the functions that handle one kind of nodes? */
 static bool
 is_node_wrapper(const char *name)
 {
@@ -299,10 +298,7 @@ compare_name(const void *key, const void *element)
 	return strcmp((const char *) key, *(const char *const *) element);
 }
 
-/*
- * Does the function of that name have the flag?  NULL stands for a function whose name is not
- * known, which has no flag.
- */
+/* NULL stands for a function whose name is not known, which has no flag. */
 bool
 plh_allocation_wrappers_has(const char *name, int flag)
 {
@@ -316,10 +312,7 @@ plh_allocation_wrappers_has(const char *name, int flag)
 	return false;
 }
 
-/*
- * Returns the name of the next function with that flag, and moves "place" behind it; NULL after the
- * last.  The first "place" is 0.
- */
+/* Moves "place", which is 0 at first, behind the next function with that flag; NULL: the end. */
 const char *
 plh_allocation_wrappers_next(int *place, int flag)
 {
@@ -347,8 +340,7 @@ plh_allocation_wrappers_code(const char *name, PlhCodeRange *range)
 	const Elf64_Sym *symbol = NULL;
 
 	if (address == NULL ||
-		dladdr1(address, &info, (void **) &symbol, RTLD_DL_SYMENT) == 0 ||
-		symbol == NULL)
+		dladdr1(address, &info, (void **) &symbol, RTLD_DL_SYMENT) == 0 || symbol == NULL)
 		return false;
 	range->start = (uintptr_t) address;
 	range->end = (uintptr_t) address + symbol->st_size;
@@ -392,8 +384,7 @@ compare_address(const void *key, const void *element)
 bool
 plh_allocation_wrappers_have(uintptr_t address)
 {
-	return bsearch(&address, located, located_count, sizeof(PlhCodeRange),
-				   compare_address) != NULL;
+	return bsearch(&address, located, located_count, sizeof(PlhCodeRange), compare_address) != NULL;
 }
 
 PlhFrameKind

@@ -311,10 +311,7 @@ run_program(Run *run, Reader program)
 	run->failed |= program.failed;
 }
 
-/*
- * Read the length of a CIE or FDE, and set the reader to what follows.  Those of more than 4 GB do
- * not exist.
- */
+/* Set the reader to what follows the length.  Entries of more than 4 GB do not exist. */
 static bool
 enter_entry(Reader *reader, const uint8 *at)
 {
@@ -428,10 +425,7 @@ read_relative(Reader *reader, const Cie *cie)
 	return cie->address_bytes == 8 ? (int64) read_bytes(reader, 8) : read_int32(reader);
 }
 
-/*
- * Read what an FDE begins with, and set the reader to its program.  Returns false if it is not a
- * plain one.
- */
+/* Set the reader to an FDE's program.  Returns false if it is not a plain one. */
 static bool
 read_fde(const PlhFrameTables *tables, Cie *cie, PlhCodeRange *range, Reader *reader)
 {

@@ -52,8 +52,7 @@ find_build_id(PlhModule *module, const struct dl_phdr_info *info)
 			if (note > end)
 				break;
 			if (header->n_type == NT_GNU_BUILD_ID && header->n_namesz == 4 &&
-				memcmp(name, "GNU", 4) == 0 &&
-				header->n_descsz <= PLH_BUILD_ID_MAX)
+				memcmp(name, "GNU", 4) == 0 && header->n_descsz <= PLH_BUILD_ID_MAX)
 			{
 				module->build_id = (const uint8 *) value;
 				module->build_id_bytes = header->n_descsz;
@@ -133,10 +132,7 @@ visit_object(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-/*
- * Learn of modules that were loaded or unloaded since the last look.  The call is cheap if there
- * are none.
- */
+/* Learn of modules that were loaded or unloaded since the last look: cheap if there are none. */
 void
 plh_modules_refresh(void)
 {
@@ -145,10 +141,7 @@ plh_modules_refresh(void)
 	(void) dl_iterate_phdr(visit_object, &is_first);
 }
 
-/*
- * Returns the module whose code lies at "address", as of the last refresh, or NULL for JIT-compiled
- * code.  The pointer is valid until the next refresh.
- */
+/* As of the last refresh, and valid until the next one; NULL for JIT-compiled code. */
 PlhModule *
 plh_modules_find(uintptr_t address)
 {
@@ -169,10 +162,7 @@ plh_modules_find(uintptr_t address)
 	return NULL;
 }
 
-/*
- * Returns the module of the executable itself, which is the server's; NULL if we have not looked
- * yet.
- */
+/* It is the server's; NULL if we have not looked yet. */
 const PlhModule *
 plh_modules_executable(void)
 {
@@ -182,10 +172,7 @@ plh_modules_executable(void)
 	return NULL;
 }
 
-/*
- * Returns the module that this process' profile knows by that index, which is not 0; NULL if there
- * is none any more.
- */
+/* By its index in this process' profile, which is not 0; NULL if there is none any more. */
 PlhModule *
 plh_modules_of_profile(uint32 index)
 {

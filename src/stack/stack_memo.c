@@ -133,8 +133,7 @@ has_same_words(PlhStackMemo *memo, uintptr_t stack_pointer)
 	for (int i = 0; i < pair_count; i++)
 		in_pairs |= pair_at(stack_pointer + offsets[i]) ^ pairs[i];
 	for (int i = 0; i < single_count; i++)
-		differences |= plh_stack_walk_word(stack_pointer + offsets[pair_count + i]) ^
-			singles[i];
+		differences |= plh_stack_walk_word(stack_pointer + offsets[pair_count + i]) ^ singles[i];
 	differences |= in_pairs[0] | in_pairs[1];
 
 	/* on another stack they may be words that nobody has written */
@@ -142,7 +141,6 @@ has_same_words(PlhStackMemo *memo, uintptr_t stack_pointer)
 	return differences == 0;
 }
 
-/* Returns whether the memo at an offset is of the stack which starts there now. */
 static inline bool
 is_memo_of(uint32 offset, const PlhStackStart *start)
 {
@@ -151,17 +149,13 @@ is_memo_of(uint32 offset, const PlhStackStart *start)
 	if (offset == 0 ||
 		memo->start.stack_pointer != start->stack_pointer ||
 		memo->start.address != start->address ||
-		(memo->uses_frame_pointer &&
-		 memo->start.frame_pointer != start->frame_pointer))
+		(memo->uses_frame_pointer && memo->start.frame_pointer != start->frame_pointer))
 		return false;
 	return has_same_words(memo, start->stack_pointer) &&
 		(likely(memo->code_count == 0) || has_same_code(memo));
 }
 
-/*
- * The set that a walk belongs to: the offsets of its memos.  An innermost walk ends where compiled
- * code goes on.
- */
+/* The offsets of the memos of a walk's set.  An innermost walk ends where compiled code goes on. */
 static uint32 *
 set_of(const PlhStackStart *start, const PlhStackWalk *walk)
 {
@@ -248,7 +242,6 @@ copy_addresses(uintptr_t *addresses, const PlhStackWalk *walk)
 		addresses[walk->compiled[i].index] = PLH_COMPILED_CODE;
 }
 
-/* Is that memo of the stack that was walked over? */
 bool
 plh_stack_memo_is_of(const PlhStackMemo *memo, const PlhStackWalk *walk)
 {
@@ -286,7 +279,6 @@ count_pairs(const PlhStackWalk *walk)
 	return pairs;
 }
 
-/* Copy the words that a walk went by, and where they are. */
 static void
 copy_words(PlhStackMemo *memo, const PlhStackWalk *walk)
 {
@@ -312,7 +304,6 @@ copy_words(PlhStackMemo *memo, const PlhStackWalk *walk)
 	}
 }
 
-/* Copy the compiled code that a walk went over. */
 static void
 copy_code(PlhKnownCode *code, const PlhStackWalk *walk)
 {

@@ -24,7 +24,6 @@
 #include "base/own_memory.h"
 #include "base/page_layout.h"
 #include "stack/allocation_wrappers.h"
-#include "stack/compiled_code.h"
 #include "stack/modules.h"
 #include "stack/unwind.h"
 
@@ -57,7 +56,6 @@ static PLH_SET_AT_LOAD int allocator_range_count;
 /* This range goes from the first of the allocator's functions to the last. */
 static PLH_SET_AT_LOAD PlhCodeRange allocator_span;
 
-/* Is it an address in code whose frames are skipped? */
 static bool
 is_skipped(uintptr_t address)
 {
@@ -98,7 +96,6 @@ find_allocator(void)
 	Assert(function == NULL);
 }
 
-/* Skip the frames of the module that has an address in its code. */
 void
 plh_unwind_skip_text_of(const void *address)
 {
@@ -124,10 +121,7 @@ count_skipped(const uintptr_t *addresses, int count)
 	return skipped;
 }
 
-/*
- * Find where the function with an address begins and ends, by the tables for unwinding.  Returns
- * false if they don't say.
- */
+/* By the tables for unwinding; false if they don't say. */
 bool
 plh_unwind_function_of(uintptr_t address, PlhCodeRange *function)
 {
@@ -147,10 +141,7 @@ needed_frames(int max_depth)
 	return max_depth + PLH_MAX_SKIPPED + 1;
 }
 
-/*
- * Other code may lie where a module was unloaded: forget rules, what is remembered by them, and
- * what libunwind has found out.
- */
+/* Other code may lie where a module was unloaded: forget all that is known of code. */
 static pg_noinline void
 forget_code(void)
 {
@@ -323,10 +314,7 @@ capture_all(PlhStack *stack, int max_depth)
 	stack->routines = 0;
 }
 
-/*
- * Learn which frames to skip, and unwind once, so that libunwind sets itself up here and not inside
- * a palloc.
- */
+/* Unwinds once, so that libunwind sets itself up here and not inside a palloc. */
 void
 plh_unwind_start(void)
 {
@@ -380,7 +368,6 @@ stack_equals_libunwind(const uintptr_t *expected, int depth, bool is_cut)
 	return memcmp(addresses + own, expected, depth * sizeof(uintptr_t)) == 0;
 }
 
-/* A stack was not what libunwind finds, though its rules are trusted. */
 static void
 do_without_memo(void)
 {
@@ -407,8 +394,7 @@ stack_equals_libunwind_from(const PlhStackStart *start, const uintptr_t *expecte
 	for (int i = 0; i < depth; i++)
 	{
 		if ((i > 0 && unw_step(&cursor) <= 0) ||
-			unw_get_reg(&cursor, UNW_REG_IP, &address) != 0 ||
-			address != expected[i])
+			unw_get_reg(&cursor, UNW_REG_IP, &address) != 0 || address != expected[i])
 			return false;
 	}
 	return is_cut || unw_step(&cursor) <= 0;
@@ -457,7 +443,6 @@ walk_may_be_used(const PlhStackWalk *walk)
 	return equal;
 }
 
-/* Walk over a stack that is not remembered, and remember it. */
 static pg_noinline PlhStackMemo *
 make_memo(const PlhStackStart *start, int max_depth, bool is_frequent)
 {
@@ -477,25 +462,20 @@ make_memo(const PlhStackStart *start, int max_depth, bool is_frequent)
 	return memo;
 }
 
-/* Returns whether a memo that has been found is what libunwind finds. */
 static pg_noinline bool
 memo_equals_libunwind(const PlhStackMemo *memo, const PlhStackStart *start, int max_depth)
 {
 	PlhStackWalk walk;
 
 	if (memo->code_count == 0)
-		return stack_equals_libunwind(memo->data, memo->address_count,
-									  memo->is_cut);
+		return stack_equals_libunwind(memo->data, memo->address_count, memo->is_cut);
 	/* the table of compiled code can't be found while no file can be opened */
 	if (!plh_stack_walk(&walk, start, needed_frames(max_depth)))
 		return true;
 	return walk_equals_libunwind(&walk) && plh_stack_memo_is_of(memo, &walk);
 }
 
-/*
- * Returns whether a memo may be used: now and then it is compared with libunwind.  If it is wrong,
- * all memos are given up.
- */
+/* Now and then a memo is compared with libunwind.  If it is wrong, all memos are given up. */
 static inline bool
 memo_may_be_used(const PlhStackMemo *memo, const PlhStackStart *start, int max_depth)
 {
