@@ -23,10 +23,7 @@
 #include "reader/baseline_file.h"
 #include "reader/collections.h"
 
-/*
- * Write a baseline under a temporary name, then give it its own.  Returns false, with errno set, if
- * that fails; the former baseline is still there then.
- */
+/* Returns false, with errno set, on failure; the former baseline is still there then. */
 static bool
 write_baseline(const char *directory, const PlhBaseline *baseline)
 {
@@ -127,8 +124,7 @@ read_file(const char *directory, int pid)
 	if (fd < 0)
 		return NULL;
 	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-		status.st_size >= offsetof(PlhBaseline, sites) &&
-		status.st_size < MaxAllocSize)
+		status.st_size >= offsetof(PlhBaseline, sites) && status.st_size < MaxAllocSize)
 	{
 		baseline = palloc(status.st_size);
 		if (plh_whole_io_read(fd, baseline, status.st_size, 0) != status.st_size ||

@@ -48,9 +48,7 @@ fit_in_place(char *text)
 	return text;
 }
 
-/*
- * Copy a text.  If it is not valid in the database's encoding, all its non-ASCII bytes become '?'.
- */
+/* If a text is not valid in the database's encoding, all its non-ASCII bytes become '?'. */
 char *
 plh_database_text_fit(const char *text)
 {
@@ -83,10 +81,7 @@ plh_database_text_fit_foreign(const char *text, Size bytes, int encoding)
 	return fit_in_place(copy);
 }
 
-/*
- * Convert a text, valid in the database's encoding, to UTF-8.  Returns NULL if the server has no
- * such conversion, or if one of the characters has no counterpart.
- */
+/* NULL if the server has no such conversion, or one of the characters has no counterpart. */
 static char *
 convert_to_utf8(char *text)
 {

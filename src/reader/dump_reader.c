@@ -60,10 +60,7 @@ damaged(DumpFile *file, const char *detail)
 					errdetail_internal("%s", detail)));
 }
 
-/*
- * Open a dump, and get its size.  Anything but an ordinary file is an ERROR.  Opening must not
- * block before we know: a FIFO would wait for a writer.
- */
+/* Opening must not block before we know that it is a file: a FIFO would wait for a writer. */
 static void
 open_file(DumpFile *file)
 {
@@ -147,7 +144,6 @@ are_possible(const PlhCounters *counters)
 		isfinite(counters->live_variance);
 }
 
-/* Throw an ERROR unless a dump begins with a header that we can read. */
 static void
 check_header(DumpFile *file, const PlhProfileHeader *header)
 {

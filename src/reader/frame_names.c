@@ -45,7 +45,6 @@ plh_frame_names_add(StringInfo part, PlhFrame frame, const PlhSourceFrame *sourc
 	appendBinaryStringInfo(part, zeros, name.bytes - offsetof(PlhFrameName, texts) - texts);
 }
 
-/* Is there a whole name in that many bytes? */
 static bool
 is_whole(const PlhFrameName *name, Size room)
 {
@@ -61,7 +60,6 @@ is_whole(const PlhFrameName *name, Size room)
 		memchr(&name->texts[name->function_bytes], '\0', texts - name->function_bytes) != NULL;
 }
 
-/* Enter a name behind those that are there. */
 static void
 enter(PlhFrameNames *names, const PlhFrameName *name)
 {

@@ -162,10 +162,7 @@ is_same_record(const PlhProfileMerge *merge, uint32 left, uint32 right)
 		memcmp(one + 1, other + 1, one->bytes - sizeof(PlhRecord)) == 0;
 }
 
-/*
- * Find the record that says the same as the last one that was added, which then goes again; or keep
- * that one.
- */
+/* The record that says the same as the last one, which then goes again; else that one. */
 static uint32
 keep_record(PlhProfileMerge *merge, uint32 added)
 {
@@ -184,7 +181,6 @@ copy_text(const PlhProfileMerge *merge, const char *text)
 	return text == NULL ? NULL : MemoryContextStrdup(merge->memory, text);
 }
 
-/* Copy an owner into memory that lasts. */
 static PlhSiteOwner *
 copy_owner(const PlhProfileMerge *merge, const PlhSiteOwner *owner)
 {
@@ -212,7 +208,6 @@ known_owner(PlhProfileMerge *merge, const PlhSiteOwner *owner)
 	return merge->owners[merge->owner_count++];
 }
 
-/* Add a site and its record, with sums of 0. */
 static void
 add_merged_site(PlhProfileMerge *merge, const SiteIdentity *identity)
 {
@@ -274,10 +269,7 @@ plh_profile_merge_begin(bool with_queries, int owner_parts)
 	return merge;
 }
 
-/*
- * Copy a module.  Returns its index; 0, which stands for no module, if there are more than an image
- * has.
- */
+/* Returns its index; 0, which stands for no module, if there are more than an image has. */
 static uint32
 copy_module(PlhProfileMerge *merge, const PlhModuleRecord *module)
 {
@@ -297,10 +289,7 @@ copy_module(PlhProfileMerge *merge, const PlhModuleRecord *module)
 	return index;
 }
 
-/*
- * Find the index of a module, or give it one.  A binary without a build-id may have changed since
- * the first stack that has it, which counts.
- */
+/* A binary without a build-id may have changed since the first stack that has it. */
 static uint32
 merged_module(PlhProfileMerge *merge, const PlhModuleRecord *module)
 {
@@ -427,7 +416,6 @@ merged_record(Addition *addition, const void *record)
 	return *merged;
 }
 
-/* The key that a site of the image has in the merged one. */
 static PlhSiteKey
 merged_key(Addition *addition, const PlhSiteFacts *facts)
 {
@@ -449,7 +437,6 @@ merged_key(Addition *addition, const PlhSiteFacts *facts)
 	return key;
 }
 
-/* Add a site of the image to the one that it is in the merged image. */
 static void
 add_site(Addition *addition, const PlhSiteFacts *facts)
 {

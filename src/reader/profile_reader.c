@@ -38,10 +38,7 @@ typedef struct SiteSums
 	int64		peak_bytes;
 } SiteSums;
 
-/*
- * A change takes some ten nanoseconds, unless its process has to wait for a processor in the middle
- * of it.
- */
+/* A change takes some 10 ns, unless its process has to wait for a processor in the middle. */
 #define MAX_TRIES 200
 #define TRIES_AT_ONCE 100
 #define PAUSE_US 1000
@@ -67,10 +64,7 @@ typedef struct SiteSums
 /* How much a profile may grow while it is read. */
 #define SPARE_BYTES (64 * 1024)
 
-/*
- * Returns what is missing to a total.  The owner goes on while the file is read, so that the parts
- * may be more than the total.
- */
+/* The owner goes on while the file is read, so that the parts may be more than the total. */
 static int64
 missing(int64 total, int64 parts)
 {
@@ -214,10 +208,7 @@ settle_header(int fd, PlhProfileHeader *header)
 	}
 }
 
-/*
- * Read the spans of a site again, which lie within the "bytes" of a copy.  Returns NULL without
- * any: they may have been added behind the copy.
- */
+/* NULL without any within the "bytes" of a copy: they may have been added behind it. */
 static const PlhSpansRecord *
 read_spans(int fd, PlhProfileHeader *header, Size bytes, uint32 offset)
 {
@@ -227,8 +218,7 @@ read_spans(int fd, PlhProfileHeader *header, Size bytes, uint32 offset)
 	if (offset < sizeof(PlhProfileHeader) || offset % 8 != 0 ||
 		offset + sizeof(again) > bytes ||
 		plh_whole_io_read(fd, &again, sizeof(again), offset) != (ssize_t) sizeof(again) ||
-		again.record.kind != PLH_RECORD_SPANS ||
-		again.record.bytes != spans->record.bytes)
+		again.record.kind != PLH_RECORD_SPANS || again.record.bytes != spans->record.bytes)
 		return NULL;
 	*spans = again;
 	return spans;
@@ -290,8 +280,7 @@ settle_sites(int fd, PlhProfileHeader *header, Size bytes, uint64 since)
 			record_bytes > bytes - offset)
 			return;
 		if (record->kind == PLH_RECORD_SITE &&
-			record_bytes >= sizeof(PlhSiteRecord) &&
-			is_doubtful((PlhSiteRecord *) record, since))
+			record_bytes >= sizeof(PlhSiteRecord) && is_doubtful((PlhSiteRecord *) record, since))
 			settle_site(fd, header, bytes, offset);
 		offset += record_bytes;
 	}
@@ -394,10 +383,7 @@ plh_profile_reader_end_texts(PlhProfileHeader *header)
 	header->role[sizeof(header->role) - 1] = '\0';
 }
 
-/*
- * Read an open file into an image.  Returns NULL if the file is not a profile of this version, or
- * belongs to another user.
- */
+/* Returns NULL if the file is not a profile of this version, or belongs to another user. */
 static PlhProfileImage *
 read_image(int fd, const char *path, bool header_only)
 {
@@ -489,10 +475,7 @@ is_unlinked(int fd)
 	return fstat(fd, &status) == 0 && status.st_nlink == 0;
 }
 
-/*
- * Read the image of a file, in the current memory context.  Returns NULL if the file is gone or
- * can't be opened, or, with *refused, if it is not a profile.
- */
+/* NULL if the file is gone or can't be opened, or, with *refused, if it is not a profile. */
 PlhProfileImage *
 plh_profile_reader_open(const char *path, bool header_only, bool *refused)
 {
@@ -551,9 +534,7 @@ open_image(const char *path, int pid, bool header_only)
 	return image == NULL || (pid != 0 && image->header->pid != pid) ? NULL : image;
 }
 
-/*
- * Is that the profile of a process that "wanted" is true of?  Most of a file is not read for that.
- */
+/* Does "wanted" want that profile?  Most of a file is not read for that. */
 static bool
 is_wanted(const char *path, int pid, PlhProfileFilter wanted, void *arg)
 {
@@ -565,10 +546,7 @@ is_wanted(const char *path, int pid, PlhProfileFilter wanted, void *arg)
 	return image != NULL && wanted(image, arg);
 }
 
-/*
- * Find the present name of a file that has been renamed since it was listed: the keeper does that
- * before and after it makes a dump.
- */
+/* Find what a file is called by now: the keeper renames it before and after it makes a dump. */
 static bool
 find_renamed(const char *directory, ino_t inode, char *path)
 {
@@ -653,10 +631,7 @@ note_youngest(PlhProfileImage *image, void *arg)
 	strlcpy(youngest->path, image->path, sizeof(youngest->path));
 }
 
-/*
- * Read the profile of the process with that pid, the last one if several processes have had it, or
- * only its header.
- */
+/* If several processes have had that pid, the profile is that of the last one. */
 PlhProfileImage *
 plh_profile_reader_find(const char *directory, int pid, bool header_only)
 {

@@ -47,5 +47,4 @@ extern void plh_profile_reader_end_texts(PlhProfileHeader *header);
 extern bool plh_profile_reader_peek(const char *path, PlhProfileHeader *header);
 
 extern void plh_profile_reader_each(const char *directory, int pid, bool header_only,
-									PlhProfileFilter wanted,
-									PlhProfileVisitor visit, void *arg);
+									PlhProfileFilter wanted, PlhProfileVisitor visit, void *arg);

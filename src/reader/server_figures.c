@@ -107,10 +107,7 @@ add_header(PlhServerFigures *figures, PlhTypeFigures *type, const PlhProfileHead
 	type->malloc_bytes += header->malloc_bytes;
 }
 
-/*
- * Read the head of the profile of a process that started then, by the server's statistics, or by
- * the kernel where these do not have it (0).
- */
+/* The start is that in the server's statistics, or 0 where these do not have the process. */
 static bool
 read_header(const Collecting *collecting, int pid, TimestampTz started_at, PlhProfileHeader *header)
 {
@@ -147,7 +144,6 @@ add_process(Collecting *collecting, int pid, const char *backend_type, Timestamp
 		figures->unsampled += !collecting->is_preloaded;
 }
 
-/* Add the processes that the server's statistics have. */
 static void
 add_known(Collecting *collecting, PlhRoleFilter may_see)
 {
@@ -208,10 +204,7 @@ count_crashed(Collecting *collecting, PlhRoleFilter may_see)
 	FreeDir(dir);
 }
 
-/*
- * Add up what the processes hold that the caller may see.  "directory" is that of the profiles, or
- * NULL where there is none.
- */
+/* "directory" is that of the profiles, or NULL where there is none. */
 PlhServerFigures *
 plh_server_figures_collect(const char *directory, bool is_preloaded,
 						   PlhRoleFilter may_see, PlhTypeOfOther type_of_other)

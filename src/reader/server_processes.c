@@ -100,8 +100,7 @@ plh_server_processes_binaries(int pid)
 
 		line[strcspn(line, "\n")] = '\0';
 		if (file == NULL || protection == NULL ||
-			strncmp(protection, " r-xp", 5) != 0 ||
-			strstr(file, " (deleted)") != NULL)
+			strncmp(protection, " r-xp", 5) != 0 || strstr(file, " (deleted)") != NULL)
 			continue;
 		binaries = list_append_unique(binaries, makeString(pstrdup(file)));
 	}

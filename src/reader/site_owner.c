@@ -21,10 +21,7 @@ own_text(const PlhProfileImage *image, const char *text)
 	return plh_database_text_fit_foreign(text, strlen(text), image->header->encoding);
 }
 
-/*
- * The name that the catalog has; if it has none, as of a database that was dropped, the one that
- * the client gave.
- */
+/* The name in the catalog; without one, as of a dropped database, the one that the client gave. */
 static const char *
 current_name(const PlhProfileImage *image, const char *name, const char *client_name)
 {

@@ -53,7 +53,6 @@ add_modules(PlhProfileBuilder *builder)
 		PlhStatementModule module = plh_statements_file->modules[i];
 		Size		room = PLH_STATEMENT_MODULE_BYTES - offsetof(PlhModuleRecord, path);
 		PlhModuleRecord *copy;
-		PlhRecord	record;
 		uint32		offset;
 
 		module.bytes[PLH_STATEMENT_MODULE_BYTES - 1] = '\0';
@@ -62,16 +61,12 @@ add_modules(PlhProfileBuilder *builder)
 		module.record.index = i + 1;
 		offset = plh_profile_builder_add(builder, PLH_RECORD_MODULE, PLH_STATEMENT_MODULE_BYTES);
 		copy = plh_profile_builder_record(builder, offset);
-		record = copy->record;
+		module.record.record = copy->record;
 		memcpy(copy, &module, sizeof(module));
-		copy->record = record;
 	}
 }
 
-/*
- * The frame of a routine, whose name is added to the image, fit for this database.  One whose name
- * is not there has offset 0.
- */
+/* The frame of a routine, with its name in the image; without a name it has offset 0. */
 static PlhFrame
 add_routine(PlhProfileBuilder *builder, const PlhStatementEntry *entry, PlhFrame frame)
 {

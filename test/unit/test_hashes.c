@@ -50,27 +50,24 @@ add_statement(PlhProfileBuilder *profile, const char *text)
 static void
 test_statements(char (*texts)[COLLIDING_TEXT_BYTES + 1])
 {
-	PlhProfileBuilder profile;
-	merged_records_hash *records;
+	PlhProfileMerge *merge = plh_profile_merge_begin(true, 0);
 	int			kept = 0;
 	int			found = 0;
 
-	plh_profile_builder_begin(&profile);
-	records = create_records(&profile);
 	comparisons = 0;
 	for (int i = 0; i < TEXTS; i++)
 	{
-		uint32		added = add_statement(&profile, texts[i]);
+		uint32		added = add_statement(&merge->profile, texts[i]);
 
-		kept += keep_record(records, added) == added;
+		kept += keep_record(merge, added) == added;
 	}
 	ok(kept == TEXTS, "statements of one hash are different ones");
 	ok(comparisons < TEXTS, psprintf("statements of one hash are not compared with each other: %d comparisons", comparisons));
 	for (int i = 0; i < TEXTS; i++)
 	{
-		uint32		added = add_statement(&profile, texts[i]);
+		uint32		added = add_statement(&merge->profile, texts[i]);
 
-		found += keep_record(records, added) != added;
+		found += keep_record(merge, added) != added;
 	}
 	ok(found == TEXTS, "statements of one hash are found again");
 }
