@@ -92,10 +92,7 @@ plh_known_callbacks_forget(void)
 	memset(plh_known_callbacks, 0, sizeof(plh_known_callbacks));
 }
 
-/*
- * Does the work of plh_known_callbacks_reader for a callback that is not where it would be first,
- * or about which nothing is proven so far.
- */
+/* For a callback that is not where it would be first, or about which nothing is proven so far. */
 pg_noinline const PlhRoutineReader *
 plh_known_callbacks_learn(uintptr_t callback, const void *argument)
 {

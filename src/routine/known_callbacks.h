@@ -42,10 +42,7 @@ plh_known_callbacks_place(uintptr_t callback)
 	return &plh_known_callbacks[((callback >> 4) ^ (callback >> 10)) % PLH_KNOWN_CALLBACKS];
 }
 
-/*
- * Returns how to read an argument of that callback; NULL if it is of no language, or nothing is
- * proven.
- */
+/* How to read an argument of that callback; NULL if it is of no language, or unproven. */
 static inline const PlhRoutineReader *
 plh_known_callbacks_reader(uintptr_t callback, const void *argument)
 {

@@ -245,10 +245,7 @@ unit_of(DwarfUnit **units, Dwfl_Module *module, Dwarf_Addr address, Dwarf_Addr *
 	return NULL;
 }
 
-/*
- * Collect the functions around an address, the outermost first: the function that the range belongs
- * to, and those that the compiler has inlined there.  Returns how many there are.
- */
+/* The functions around an address, the outermost first, with those that were inlined there. */
 static int
 nest_of(const FunctionRange *range, Dwarf_Addr address, Dwarf_Die *nest)
 {
@@ -454,9 +451,7 @@ names_source(const PlhElfNames *names, const char **file)
 	return names->has_table ? PLH_SOURCE_SYMBOL_TABLE : PLH_SOURCE_DYNAMIC_SYMBOLS;
 }
 
-/*
- * Find the best source of symbols for a module.  Sets "file" to the path of the file that has it.
- */
+/* Sets "file" to the path of the file that has the best source of symbols. */
 PlhSymbolSource
 plh_debug_info_source(PlhDebugModule *module, const char **file)
 {
@@ -502,10 +497,7 @@ number_of(Dwarf_Die *entry, int name)
 	return value;
 }
 
-/*
- * Set the place of a frame.  File and line are known both, or neither is: a hostile file may have
- * lines that no source has.
- */
+/* File and line are known both, or neither is: a hostile file may have lines without source. */
 static void
 set_place(PlhSourceFrame *frame, const char *file, Dwarf_Word line)
 {
@@ -515,10 +507,7 @@ set_place(PlhSourceFrame *frame, const char *file, Dwarf_Word line)
 	frame->line = known ? (int) line : 0;
 }
 
-/*
- * Set the file and line that the line table has for an address.  "unit" is its unit, if that is
- * known, in which the address is lower by "bias".
- */
+/* "unit" is that of the address, if it is known; there the address is lower by "bias". */
 static void
 find_line(PlhDebugModule *module, DwarfUnit *unit, Dwarf_Addr address, Dwarf_Addr bias,
 		  PlhSourceFrame *frame)
@@ -629,10 +618,7 @@ plh_debug_info_frames(PlhDebugModule *module, uint64 address, PlhSourceFrame *fr
 	return count > 0 ? count : frame_from_symbol(module, there, frames);
 }
 
-/*
- * Returns the name of the function of malloc's family that a module calls in another one, by what
- * the dynamic linker resolves for it; NULL if it calls none.
- */
+/* By what the dynamic linker resolves for the module; NULL if it calls none of another one. */
 const char *
 plh_debug_info_called_malloc(PlhDebugModule *module)
 {
@@ -650,8 +636,7 @@ plh_debug_info_called_malloc(PlhDebugModule *module)
 		GElf_Sym symbol;
 
 		if (libdw.gelf_getshdr(section, &header) == NULL ||
-			header.sh_type != SHT_DYNSYM ||
-			(data = libdw.elf_getdata(section, NULL)) == NULL)
+			header.sh_type != SHT_DYNSYM || (data = libdw.elf_getdata(section, NULL)) == NULL)
 			continue;
 		for (int i = 1; libdw.gelf_getsym(data, i, &symbol) != NULL; i++)
 		{
@@ -676,10 +661,7 @@ plh_debug_info_close(PlhDebugModule *module)
 	free(module);
 }
 
-/*
- * Turn the linker's name of a C++ function into the one in its source.  Returns NULL if the name is
- * not of C++, or if libstdc++ is not installed.
- */
+/* NULL if the linker's name is not of C++, or if libstdc++ is not installed. */
 char *
 plh_debug_info_demangle(const char *name)
 {

@@ -118,7 +118,7 @@ read_table(ElfImage *image)
 	return true;
 }
 
-/* Find the first section of a type; NULL if there is none. */
+/* The first one; NULL if there is none. */
 static const Elf64_Shdr *
 section_of_type(const ElfImage *image, uint32 type)
 {
@@ -128,10 +128,7 @@ section_of_type(const ElfImage *image, uint32 type)
 	return NULL;
 }
 
-/*
- * A copy of a section, with a NUL behind it, which the caller must free(); NULL if it does not lie
- * in the file, or has more than "most" bytes.
- */
+/* A copy with a NUL behind it, to be freed; NULL if not all is there, or more than "most" bytes. */
 static char *
 read_section(ElfImage *image, const Elf64_Shdr * section, uint64 most)
 {
@@ -208,10 +205,7 @@ build_id_in(const unsigned char *notes, Size bytes, unsigned char *build_id)
 	return 0;
 }
 
-/*
- * Find the build-id, by the sections: a debug file has no other valid places.  Returns its bytes,
- * at most PLH_BUILD_ID_MAX; 0: none.
- */
+/* By the sections: a debug file has no other valid places.  Returns its bytes; 0: none. */
 static int
 build_id_of(const ElfImage *image, unsigned char *build_id)
 {
@@ -286,7 +280,6 @@ add_symbol(PlhElfNames *names, const Elf64_Sym *symbol, const char *name)
 	function->binding = ELF64_ST_BIND(symbol->st_info);
 }
 
-/* Add the symbols of a table, whose names lie in "text". */
 static void
 add_symbols(PlhElfNames *names, const char *table, uint64 table_bytes,
 			const char *text, uint64 text_bytes)
@@ -484,23 +477,11 @@ plh_elf_names_open(const PlhBinary *binary, PlhElfNames **opened)
 static int
 rank(const ElfFunction *function)
 {
-	switch (function->binding)
-	{
-		case STB_GLOBAL:
-			return 3;
-		case STB_WEAK:
-			return 2;
-		case STB_LOCAL:
-			return 1;
-		default:
-			return 0;
-	}
+	return function->binding == STB_GLOBAL ? 3 : function->binding == STB_WEAK ? 2 :
+		function->binding == STB_LOCAL;
 }
 
-/*
- * Of two functions that have an address, is the first, which stands before the other, the better
- * answer?  Both begin at the same place.
- */
+/* Of two that begin at the same place, is the first, which stands before the other, better? */
 static bool
 is_better(const ElfFunction *function, const ElfFunction *than)
 {

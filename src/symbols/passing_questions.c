@@ -51,10 +51,7 @@ begin_symbolizer(void)
 	MemoryContextSwitchTo(caller_context);
 }
 
-/*
- * Send a question, and remember it: its answer may come when the record is gone.  Returns
- * PLH_MODULE_OPEN, or why there will be no answer.
- */
+/* Its answer may come when the record is gone.  PLH_MODULE_OPEN, or why there will be none. */
 static PlhModuleStatus
 send_question(const PlhModuleRecord *module, uint64 address)
 {
@@ -73,7 +70,6 @@ send_question(const PlhModuleRecord *module, uint64 address)
 	return status;
 }
 
-/* Take the answer to the open question, if it comes in time. */
 static bool
 take_answer(int64 until_us, PlhSymbolAnswer *answer)
 {

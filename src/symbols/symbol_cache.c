@@ -103,7 +103,6 @@ plh_symbol_cache_find(const PlhModuleRecord *module, uint64 address)
 	return &((const CacheEntry *) (entry_region.base + *slot - 1))->answer;
 }
 
-/* Forget all answers, and give the memory back to the system. */
 static void
 clear_cache(void)
 {

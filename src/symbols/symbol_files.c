@@ -177,18 +177,12 @@ try_installed(const PlhBinary *binary, PlhTryFile try_file, void *arg)
 	return try_file(path, binary, arg);
 }
 
-/*
- * Types of debuginfod_begin and debuginfod_find_debuginfo.  Their header need not be installed to
- * build us.
- */
+/* debuginfod_begin and debuginfod_find_debuginfo: their header need not be installed. */
 typedef void *(*BeginClient) (void);
 typedef int (*FindDebugFile) (void *client, const unsigned char *build_id,
 							  int build_id_bytes, char **path);
 
-/*
- * The path of the debug file of a binary, fetched now or before, which the caller must free(); NULL
- * if there is none, or if nobody is to be asked.
- */
+/* Its path, to be freed; NULL if there is none, or if nobody is to be asked. */
 static char *
 fetch_debug_file(const PlhBinary *binary)
 {
@@ -222,24 +216,18 @@ fetch_debug_file(const PlhBinary *binary)
 	return path;
 }
 
-static PlhModuleStatus
-try_served(const PlhBinary *binary, PlhTryFile try_file, void *arg)
-{
-	PlhModuleStatus status = PLH_MODULE_NO_FILE;
-	char	   *path = fetch_debug_file(binary);
-
-	if (path != NULL)
-		status = try_file(path, binary, arg);
-	free(path);
-	return status;
-}
-
 PlhModuleStatus
 plh_symbol_files_try_debug(const PlhBinary *binary, PlhTryFile try_file, void *arg)
 {
+	PlhModuleStatus status;
+	char	   *served;
+
 	if (binary->build_id_bytes == 0)
 		return PLH_MODULE_NO_FILE;
 	if (try_installed(binary, try_file, arg) == PLH_MODULE_OPEN)
 		return PLH_MODULE_OPEN;
-	return try_served(binary, try_file, arg);
+	served = fetch_debug_file(binary);
+	status = served != NULL ? try_file(served, binary, arg) : PLH_MODULE_NO_FILE;
+	free(served);
+	return status;
 }

@@ -37,10 +37,7 @@ typedef enum PlhModuleStatus
 /* Opens a file of that path, if it belongs to the binary. */
 typedef PlhModuleStatus (*PlhTryFile) (const char *path, const PlhBinary *binary, void *arg);
 
-/*
- * Open a file for reading.  Returns -1, with errno set, unless it is a regular one: any other may
- * block for ever.
- */
+/* Returns -1, with errno set, unless it is a regular file: any other may block for ever. */
 extern int	plh_symbol_files_open(const char *path, struct stat *status);
 
 /* The status of a file that could not be opened so, by errno. */
@@ -66,10 +63,7 @@ extern PlhModuleStatus plh_symbol_files_try_debug(const PlhBinary *binary,
 #define PLH_SERVERS_SYSTEM "system"
 #define PLH_SERVERS_NONE "none"
 
-/*
- * Sets the environment as pg_leakhunt.debuginfod_urls says.  To be called before libdw is loaded,
- * which looks for it then.
- */
+/* As pg_leakhunt.debuginfod_urls says.  To be called before libdw is loaded, which looks then. */
 extern void plh_symbol_files_choose_servers(const char *setting);
 
 /*

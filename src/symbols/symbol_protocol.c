@@ -59,10 +59,7 @@ plh_symbol_protocol_add_frame(PlhSymbolAnswer *answer, const PlhSourceFrame *fra
 	return true;
 }
 
-/*
- * Read the frame at "position", which is 0 for the first, and advance to the next.  Returns false
- * if no complete frame is left.
- */
+/* "position" is 0 at first, and moves to the next frame.  False if no complete one is left. */
 bool
 plh_symbol_protocol_next_frame(const PlhSymbolAnswer *answer, uint32 *position,
 							   PlhSourceFrame *frame)

@@ -21,10 +21,7 @@ typedef struct PlhSymbolQuestion
 	char		path[MAXPGPATH];
 } PlhSymbolQuestion;
 
-/*
- * Pseudo-address that asks which file has a module's symbols; the answer is one frame with that
- * file.
- */
+/* Pseudo-address: which file has a module's symbols?  The answer is one frame with that file. */
 #define PLH_WHOLE_MODULE UINT64_MAX
 
 /*

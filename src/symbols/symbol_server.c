@@ -34,10 +34,7 @@
 #include "symbols/symbol_protocol.h"
 #include "symbols/symbol_server.h"
 
-/*
- * Limits of CPU time for one question, and of memory beyond what the session had: only broken files
- * exceed them.
- */
+/* CPU time for one question, and memory beyond the session's: only broken files take more. */
 #define MAX_CPU_SECONDS 120
 #define MAX_ADDED_BYTES ((rlim_t) 16 * 1024 * 1024 * 1024)
 
@@ -80,8 +77,7 @@ serve_module(const PlhSymbolQuestion *question)
 	static int	count = 0;
 	ServedModule *served;
 	PlhBinary	binary = {
-		question->path, question->build_id, question->build_id_bytes,
-		question->seen_at
+		question->path, question->build_id, question->build_id_bytes, question->seen_at
 	};
 
 	for (int i = 0; i < count; i++)
@@ -103,10 +99,7 @@ serve_module(const PlhSymbolQuestion *question)
 	return served;
 }
 
-/*
- * Append a frame to the answer, with the name of a C++ function as its source has it.  Returns
- * false if the frame does not fit.
- */
+/* A function of C++ gets its name in the source.  Returns false if the frame does not fit. */
 static bool
 add_frame(PlhSymbolAnswer *answer, const PlhSourceFrame *frame)
 {
@@ -178,9 +171,7 @@ close_other_files(void)
 		close(fd);
 }
 
-/*
- * Returns the size of our address space, most of which is the session's, or 0 if it can't be told.
- */
+/* Most of it is the session's; 0 if it can't be told. */
 static rlim_t
 address_space_bytes(void)
 {
@@ -283,10 +274,7 @@ is_of_server(const Mapping *mapping)
 		 strstr(mapping->path, "/" PG_DYNSHMEM_DIR "/" PG_DYNSHMEM_MMAP_FILE_PREFIX) != NULL);
 }
 
-/*
- * Is it ours: the profile of this process, the one of the postmaster, which was inherited, or the
- * file of requests?
- */
+/* Is it our profile, the postmaster's, which was inherited, or the file of requests? */
 static bool
 is_ours(const Mapping *mapping)
 {
@@ -367,8 +355,7 @@ detach(int question_fd, int answer_fd, pid_t session)
 	answer_fd = fcntl(answer_fd, F_DUPFD, FIRST_SPARE_FD);
 	null_fd = open("/dev/null", O_WRONLY);
 	if (dup2(null_fd, STDERR_FILENO) < 0 ||
-		dup2(question_fd, STDIN_FILENO) < 0 ||
-		dup2(answer_fd, STDOUT_FILENO) < 0)
+		dup2(question_fd, STDIN_FILENO) < 0 || dup2(answer_fd, STDOUT_FILENO) < 0)
 		_exit(1);
 	close_other_files();
 	if (!unmap_shared_memory())

@@ -60,10 +60,7 @@ struct PlhSymbolizer
 /* Killed processes that have not gone yet; 0: none. */
 static pid_t unreaped[MAX_UNREAPED];
 
-/*
- * Wait for those that were left, without waiting.  What is still there when the session ends is
- * init's.
- */
+/* Does not wait.  What is still there when the session ends is init's. */
 static void
 reap_unreaped(void)
 {
@@ -175,9 +172,8 @@ start_symbolizer(PlhSymbolizer *symbolizer)
 	ReserveExternalFD();
 
 	/*
-	 * O_CLOEXEC: a program that the session starts must not hold the pipes
-	 * open, or the symbolizer would not see them end.  Our child does not
-	 * exec.
+	 * a program that the session starts must not hold the pipes open; our
+	 * child does not exec
 	 */
 	if (pipe2(question_pipe, O_CLOEXEC) == 0 && pipe2(answer_pipe, O_CLOEXEC) == 0)
 	{
@@ -268,10 +264,7 @@ receive_answer(PlhSymbolizer *symbolizer, PlhSymbolAnswer *answer)
 		receive(symbolizer, answer->frames, answer->frames_bytes);
 }
 
-/*
- * Say how the process ended that was asked about a file.  What it died of is not known: the file,
- * its debug file, or a library that is preloaded.
- */
+/* What it died of is not known: the file, its debug file, or a library that is preloaded. */
 static int
 detail_end(int status)
 {
@@ -318,10 +311,7 @@ plh_symbolizer_limit(PlhSymbolizer *symbolizer, bool (*must_stop) (void))
 	symbolizer->must_stop = must_stop;
 }
 
-/*
- * End a process that took a question and gives no answer.  Returns what is to be said of the
- * module.
- */
+/* End a process that gives no answer.  Returns what is to be said of the module. */
 static PlhModuleStatus
 give_up(PlhSymbolizer *symbolizer)
 {

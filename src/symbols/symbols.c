@@ -29,10 +29,7 @@ plh_symbols_open(void)
 	return symbols;
 }
 
-/*
- * Begin to look up symbols until that time.  What is not known by then is left out, and found in
- * the cache by a later call of the session.
- */
+/* What is not known by then is left out, and in the cache when the session asks later. */
 PlhSymbols *
 plh_symbols_open_in_passing(int64 until_us)
 {

@@ -28,10 +28,7 @@ typedef struct PlhSymbolModule
 	const char *file;			/* path of the file with the source, or NULL */
 } PlhSymbolModule;
 
-/*
- * The result belongs to the current memory context.  Texts that a look-up returns are valid until
- * the next one.
- */
+/* In the current memory context.  Texts that a look-up returns are valid until the next one. */
 extern PlhSymbols *plh_symbols_open(void);
 
 /* For who can't wait; to be closed, unless there is an ERROR. */
