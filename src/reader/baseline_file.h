@@ -16,9 +16,6 @@ extern bool plh_baseline_file_take_empty(const char *directory, int pid);
 
 extern PlhBaseline *plh_baseline_file_read(const char *directory, const PlhProfileImage *image);
 
-/*
- * Sites must be added by ascending offset.  Each addition may move the baseline, and updates the
- * caller's pointer to it.
- */
+/* By ascending offset.  Each addition may move the baseline, and updates the pointer to it. */
 extern PlhBaseline *plh_baseline_file_create(int pid);
 extern void plh_baseline_file_add(PlhBaseline **baseline, uint32 site, int64 bytes, int64 count);

@@ -24,10 +24,7 @@
 #include "reader/frame_names.h"
 #include "reader/profile_reader.h"
 
-/*
- * No dump is larger than LARGEST_SHARE times the profile, with the names of its functions.  Dumps
- * of other servers, whose profiles may be larger, are read up to LARGEST_BYTES.
- */
+/* LARGEST_SHARE times the profile, or, as other servers' may be larger, LARGEST_BYTES. */
 #define LARGEST_SHARE 16
 #define LARGEST_BYTES ((Size) 128 * 1024 * 1024)
 

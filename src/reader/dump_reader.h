@@ -12,18 +12,13 @@
 
 typedef struct PlhDump
 {
-	PlhProfileImage *image;		/* without records, if only its header was
-								 * read */
+	PlhProfileImage *image;		/* without records, if header_only */
 	PlhBaseline *baseline;		/* NULL if the process had none */
 	const char *reason;			/* exit, crash, manual, growth or limit */
 	TimestampTz written_at;
-	const char *bytes;			/* of the file; NULL if only its header was
-								 * read */
+	const char *bytes;			/* of the file; NULL if header_only */
 	Size		byte_count;
 } PlhDump;
 
-/*
- * The dump, and all that it points to, belongs to the current memory context.  With "header_only"
- * it is not known whether all of it is undamaged.
- */
+/* All of it is in the current memory context.  With "header_only" the rest may be damaged. */
 extern PlhDump *plh_dump_reader_read(const char *path, bool header_only);

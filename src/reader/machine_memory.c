@@ -32,10 +32,7 @@ static const GroupFiles versions[] = {
 	"memory.usage_in_bytes", "total_inactive_file"}
 };
 
-/*
- * The number behind a key at the start of a line, or, without a key, the first of the file; 0 if
- * there is none.
- */
+/* The number behind a key at the start of a line, or, for "", the first of the file; else 0. */
 static int64
 number_in(const char *path, const char *key)
 {

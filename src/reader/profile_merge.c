@@ -82,8 +82,7 @@ struct PlhProfileMerge
 	MemoryContext memory;		/* of all that lasts */
 	PlhProfileBuilder profile;
 	merged_records_hash *records;
-	uint64		seed;			/* of the hashes of records and of sites'
-								 * identities */
+	uint64		seed;			/* of hashes and sites' identities */
 
 	/* numbered from 0 on as they are added, in the order of their records */
 	PlhMergedSite *sites;
@@ -225,10 +224,7 @@ add_merged_site(PlhProfileMerge *merge, const SiteIdentity *identity)
 	site->owner = identity->owner;
 }
 
-/*
- * The site with that key, whose record is added to the profile if it is new.  The owner is one that
- * known_owner has returned; the result is valid until the next call.
- */
+/* Its record is added if it is new.  The owner is known_owner's.  Valid until the next call. */
 static PlhMergedSite *
 merged_site(PlhProfileMerge *merge, const PlhSiteKey *key, const PlhSiteOwner *owner)
 {

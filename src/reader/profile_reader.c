@@ -318,10 +318,7 @@ bytes_of(const PlhProfileHeader *header)
 	return Min(header->used_bytes, header->published_bytes);
 }
 
-/*
- * Copy the header of a profile up to "bytes", the history may be left out, from an open file.
- * Returns false if it is not a profile of this version, or belongs to another user.
- */
+/* Its first "bytes"; false if it is not a profile of this version, or another user's. */
 static bool
 copy_header(int fd, PlhProfileHeader *header, Size bytes)
 {

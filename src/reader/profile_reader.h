@@ -29,10 +29,7 @@ typedef bool (*PlhProfileFilter) (const PlhProfileImage *image, void *arg);
 extern PlhProfileImage *plh_profile_reader_find(const char *directory, int pid, bool header_only);
 extern PlhProfileImage *plh_profile_reader_open(const char *path, bool header_only, bool *refused);
 
-/*
- * Is a file a profile of a process of another database cluster?  The layouts of all versions have
- * its identifier in one place.  False where it can't be read.
- */
+/* Is it of another cluster?  All layouts tell that in one place.  False: it can't be read. */
 extern bool plh_profile_reader_is_foreign(const char *path);
 
 /* Is a file a profile of another layout, as another version of pg_leakhunt has written it? */

@@ -18,8 +18,7 @@ typedef struct PlhServerActivity
 	Oid			role_oid;
 	TimestampTz started_at;
 	const char *application_name;
-	const char *state;			/* "active", "idle", ...; NULL if the process
-								 * does not say */
+	const char *state;			/* "active", "idle", ...; NULL: not known */
 	TimestampTz state_since;	/* 0 if the process does not say */
 } PlhServerActivity;
 

@@ -81,8 +81,7 @@ add_profiled(Collecting *collecting, int pid, int64 rss_anon_bytes)
 	PlhServerFigures *figures = collecting->figures;
 
 	figures->profiled = plh_array_grow(figures->profiled, figures->profiled_count,
-									   &collecting->profiled_room,
-									   sizeof(PlhProfiledProcess));
+									   &collecting->profiled_room, sizeof(PlhProfiledProcess));
 	figures->profiled[figures->profiled_count].pid = pid;
 	figures->profiled[figures->profiled_count++].rss_anon_bytes = rss_anon_bytes;
 	note_pid(collecting->owners, pid);

@@ -18,8 +18,7 @@
 /* The processes of one type. */
 typedef struct PlhTypeFigures
 {
-	const char *backend_type;	/* NULL: of types that are not known, or too
-								 * many */
+	const char *backend_type;	/* NULL: not known, or too many */
 	int64		processes;
 	int64		rss_anon_bytes; /* of all of them */
 	int64		rss_anon_max_bytes; /* of the largest */
@@ -54,10 +53,7 @@ typedef struct PlhServerFigures
 /* The type of a process that the server's statistics do not have, or NULL. */
 typedef const char *(*PlhTypeOfOther) (int pid);
 
-/*
- * The result belongs to the current memory context.  "is_preloaded" says that a process without a
- * profile samples, too.
- */
+/* In the current memory context.  "is_preloaded": processes without a profile sample, too. */
 extern PlhServerFigures *plh_server_figures_collect(const char *directory, bool is_preloaded,
 													PlhRoleFilter may_see,
 													PlhTypeOfOther type_of_other);

@@ -32,10 +32,7 @@ extern bool plh_server_processes_is_titled(int pid, const char *end);
  */
 extern List *plh_server_processes_binaries(int pid);
 
-/*
- * How much shared memory, such as shared buffers, a process has touched: RES of top has it.  0 if
- * it is gone.
- */
+/* Shared memory, such as buffers, that it has touched: RES of top has it.  0: it is gone. */
 extern int64 plh_server_processes_shared_bytes(int pid);
 
 /* The lists belong to the current memory context; the second may lack one. */

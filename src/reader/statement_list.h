@@ -35,10 +35,7 @@ typedef struct PlhStatementFigures
 /* Returns false where there is no file. */
 extern bool plh_statement_list_figures(PlhStatementFigures *figures);
 
-/*
- * Copies an entry that is reserved, with a NUL behind each text.  Returns false if it is free, or
- * no call has been counted.
- */
+/* With a NUL behind each text.  Returns false if it is free, or no call has been counted. */
 extern bool plh_statement_list_copy(PlhStatementEntry *copy, uint32 index);
 
 /* The highest peak of a statement. */
@@ -66,6 +63,5 @@ extern PlhStatementList *plh_statement_list_read(PlhRoleFilter may_see);
  * time, as far as no other session's call of the same statement took more; NULL if there is none.
  */
 extern const PlhStatementEntry *plh_statement_list_session_peak(const PlhStatementPeaks *peaks,
-																int pid,
-																TimestampTz started_at,
+																int pid, TimestampTz started_at,
 																TimestampTz since);

@@ -125,10 +125,7 @@ read_call(const void *argument, PlhRoutine *routine)
 	return true;
 }
 
-/*
- * A function is compiled anew if its row in pg_proc has changed.  A trigger has further names,
- * which may change.
- */
+/* A function is compiled anew if its row in pg_proc has changed; a trigger's names may change. */
 static PlhRoutineMark
 mark_call(const void *argument)
 {

@@ -44,8 +44,7 @@ typedef enum PlhProof
 typedef struct PlhRoutineReader
 {
 	PlhRoutineLanguage language;
-	const char *library;		/* name of the file with the callback; NULL:
-								 * it is the server */
+	const char *library;		/* of the callback; NULL: it is the server's */
 
 	/* Reads nothing that may not be there. */
 	PlhProof	(*prove) (const void *argument);

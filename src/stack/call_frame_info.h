@@ -34,8 +34,7 @@ typedef struct PlhUnwindRule
 {
 	uintptr_t	address;		/* return address; 0: no rule yet */
 	int32		cfa_offset;		/* from the stack or the frame pointer */
-	int32		saved_offset;	/* from the CFA, of the caller's frame
-								 * pointer; 0: it still has it */
+	int32		saved_offset;	/* of the frame pointer, from the CFA; 0: kept */
 	uint8		kind;			/* PlhUnwindRuleKind */
 	bool		from_frame_pointer; /* the CFA is computed from that */
 	bool		is_trusted;		/* a walk over it has equalled libunwind's */

@@ -252,10 +252,7 @@ plh_stack_memo_is_of(const PlhStackMemo *memo, const PlhStackWalk *walk)
 		memcmp(addresses, memo->data, sizeof(uintptr_t) * walk->depth) == 0;
 }
 
-/*
- * Does a word of a walk lie just behind the next one?  So does a return address behind the frame
- * pointer that its function has saved.
- */
+/* A return address lies right behind the frame pointer that its function has saved. */
 static inline bool
 is_paired(const PlhStackWalk *walk, int word)
 {
@@ -314,10 +311,7 @@ copy_code(PlhKnownCode *code, const PlhStackWalk *walk)
 	}
 }
 
-/*
- * Remember a walk; all walks together may take "room" bytes.  Returns its memo, or NULL if there is
- * no memory for it.  The oldest of its set gives way.
- */
+/* The oldest of its set gives way; all may take "room" bytes.  NULL if there is no memory. */
 PlhStackMemo *
 plh_stack_memo_add(const PlhStackStart *start, const PlhStackWalk *walk, Size room)
 {

@@ -577,10 +577,7 @@ plh_stack_walk_innermost(PlhStackWalk *walk, const PlhStackStart *start, int dep
 	return true;
 }
 
-/*
- * Walk over the whole stack, but not to more than "max_depth" frames.  Returns false if there is a
- * frame that rules are not for.
- */
+/* To at most "max_depth" frames.  Returns false if there is one that rules are not for. */
 bool
 plh_stack_walk(PlhStackWalk *walk, const PlhStackStart *start, int max_depth)
 {

@@ -283,10 +283,7 @@ step_all(uintptr_t *addresses, uintptr_t *places, int max_count)
 	return count;
 }
 
-/*
- * Ask libunwind for all frames from here on, and return how many there are.  What unw_backtrace has
- * noted of code it keeps for ever, while all else can be forgotten.
- */
+/* What unw_backtrace has noted of code it keeps for ever, while all else can be forgotten. */
 static inline int
 find_frames(uintptr_t *addresses, int max_count)
 {
@@ -350,10 +347,7 @@ plh_unwind_start(void)
 /* Any number will do to begin with. */
 static PLH_SURVIVES_FORK uint32 hits;
 
-/*
- * Returns whether these addresses are what libunwind finds.  That begins in this function and its
- * callers, until it comes to where the walk starts.
- */
+/* libunwind begins in this function and its callers, until it comes to where the walk starts. */
 static pg_noinline bool
 stack_equals_libunwind(const uintptr_t *expected, int depth, bool is_cut)
 {
@@ -400,10 +394,7 @@ stack_equals_libunwind_from(const PlhStackStart *start, const uintptr_t *expecte
 	return is_cut || unw_step(&cursor) <= 0;
 }
 
-/*
- * Returns whether a walk is what libunwind finds.  That does not know the frames of compiled code,
- * and begins anew at the caller of each.
- */
+/* libunwind does not know compiled code, and begins anew at the caller of each such frame. */
 static bool
 walk_equals_libunwind(const PlhStackWalk *walk)
 {

@@ -35,8 +35,7 @@ typedef struct DwarfUnit
 {
 	Dwarf_Off	offset;			/* of the entry that the address led to */
 	Dwarf_Die	lines;			/* that entry, which has the line table */
-	Dwarf_Die	entry;			/* the one with the functions: in a .dwo file
-								 * where the debug information is split */
+	Dwarf_Die	entry;			/* with the functions: may be in a .dwo file */
 	FunctionRange *ranges;		/* sorted by start */
 	int			range_count;
 	int			range_room;
@@ -44,10 +43,7 @@ typedef struct DwarfUnit
 	struct DwarfUnit *next;
 } DwarfUnit;
 
-/*
- * Entries of one unit that are visited, and the depth to which namespaces are: the entries of a
- * hostile file may form a loop.
- */
+/* Entries of a unit, and depth of namespaces, that are visited: hostile files may have loops. */
 #define MAX_UNIT_ENTRIES 4000000
 #define MAX_NESTING 64
 
@@ -417,10 +413,7 @@ plh_debug_info_open(const PlhBinary *binary, PlhDebugModule **opened)
 	return has_library ? PLH_MODULE_OPEN : PLH_MODULE_NAMES_ONLY;
 }
 
-/*
- * Are there symbols beside the dynamic ones?  They are in the main file, or in the compressed one
- * inside of it (.gnu_debugdata), whose symbols libdw adds to them.
- */
+/* Beside the dynamic ones: in the file, or in .gnu_debugdata, whose symbols libdw adds. */
 static bool
 has_symbol_table(PlhDebugModule *module, int symbol_count)
 {
@@ -580,9 +573,8 @@ frame_from_symbol(PlhDebugModule *module, Dwarf_Addr address, PlhSourceFrame *fr
 	GElf_Off	offset;
 	GElf_Sym symbol;
 
-	frame->function = libdw.dwfl_module_addrinfo(module->handle.module, address,
-												 &offset, &symbol, NULL, NULL,
-												 NULL);
+	frame->function = libdw.dwfl_module_addrinfo(module->handle.module, address, &offset, &symbol,
+												 NULL, NULL, NULL);
 
 	/* the nearest symbol before the address may be another function's */
 	if (frame->function == NULL || offset >= symbol.st_size ||
@@ -602,10 +594,7 @@ frame_from_names(const PlhElfNames *names, uint64 address, PlhSourceFrame *frame
 	return frame->function != NULL;
 }
 
-/*
- * Find the functions that an address is in, the innermost first; all but the last are inlined.  The
- * address is one of the module's ELF file, as the addresses in frames of a profile are.
- */
+/* The innermost first; all but the last are inlined.  The address is one of the ELF file. */
 int
 plh_debug_info_frames(PlhDebugModule *module, uint64 address, PlhSourceFrame *frames)
 {

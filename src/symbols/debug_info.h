@@ -31,10 +31,7 @@ typedef struct PlhDebugModule PlhDebugModule;
 extern PlhModuleStatus plh_debug_info_open(const PlhBinary *binary, PlhDebugModule **opened);
 extern PlhSymbolSource plh_debug_info_source(PlhDebugModule *module, const char **file);
 
-/*
- * "frames" must have room for PLH_MAX_INLINED.  Returns how many were set, 0 if no function is
- * known for sure.
- */
+/* Needs room for PLH_MAX_INLINED.  Returns how many were set, 0 if none is known for sure. */
 extern int	plh_debug_info_frames(PlhDebugModule *module, uint64 address, PlhSourceFrame *frames);
 extern const char *plh_debug_info_called_malloc(PlhDebugModule *module);
 extern void plh_debug_info_close(PlhDebugModule *module);

@@ -65,8 +65,7 @@ typedef struct ElfFunction
 	uint64		furthest_end;	/* of it and of all that stand before it */
 	const char *name;
 	uint32		number;			/* in the order in which they were read */
-	uint8		binding;		/* STB_*; a global name comes before a local
-								 * one */
+	uint8		binding;		/* STB_*; global comes before local */
 } ElfFunction;
 
 /* Read a part of the file.  Returns false if it has no such part. */

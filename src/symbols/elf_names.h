@@ -23,18 +23,13 @@ typedef struct PlhElfNames
 	uint32		room;
 	char	   *texts[PLH_NAME_TABLES]; /* what the names point into */
 	int			text_count;
-	const char *called_malloc;	/* what it calls of malloc's family in another
-								 * binary; NULL: nothing */
+	const char *called_malloc;	/* in another binary; NULL: nothing */
 	bool		has_table;		/* more than the exported functions */
 	bool		out_of_memory;
-	char		file[PLH_PATH_MAX]; /* that has the symbols, or else the
-									 * binary */
+	char		file[PLH_PATH_MAX]; /* with the symbols; or the binary */
 } PlhElfNames;
 
-/*
- * Sets "opened" only if the result is PLH_MODULE_OPEN.  The caller ends it by plh_elf_names_close,
- * which also frees all names that were returned.
- */
+/* Sets "opened" only if PLH_MODULE_OPEN.  plh_elf_names_close ends it, and all of its names. */
 extern PlhModuleStatus plh_elf_names_open(const PlhBinary *binary, PlhElfNames **opened);
 
 /* The function that an address of the binary is in; NULL if none is known for sure. */

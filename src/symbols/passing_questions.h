@@ -11,10 +11,7 @@
 #include "profile/profile_layout.h"
 #include "symbols/symbol_protocol.h"
 
-/*
- * Returns false if there is no answer by that time, of CLOCK_MONOTONIC in microseconds; else the
- * answer is also in the cache, if it may be.
- */
+/* False: no answer by that time (CLOCK_MONOTONIC, us); else it is in the cache, if it may be. */
 extern bool plh_passing_questions_ask(const PlhModuleRecord *module, uint64 address, int64 until_us,
 									  PlhSymbolAnswer *answer);
 

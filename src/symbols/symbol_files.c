@@ -35,10 +35,7 @@
 /* Where distributions have addresses, for the profile script of elfutils. */
 #define SYSTEM_FILES "/etc/debuginfod/" "*.urls"
 
-/*
- * Seconds to wait for a server to send something, and how often to ask it again, unless the
- * environment has others.
- */
+/* Seconds to wait for a server, and how often to ask again, unless the environment has others. */
 #define PATIENCE "DEBUGINFOD_TIMEOUT"
 #define PATIENCE_SECONDS "15"
 #define REPETITIONS "DEBUGINFOD_RETRY_LIMIT"

@@ -45,13 +45,9 @@ extern PlhModuleStatus plh_symbol_files_error(void);
 
 /* Is a file with that build-id (of 0 bytes: none) the binary? */
 extern bool plh_symbol_files_is_binary(const unsigned char *build_id, int build_id_bytes,
-									   const struct stat *status,
-									   const PlhBinary *binary);
+									   const struct stat *status, const PlhBinary *binary);
 
-/*
- * The binary itself.  Returns the status of its path, unless the program that we run, which may be
- * the removed binary, could be opened.
- */
+/* Its path's status, unless the program that we run, which may be it, could be opened. */
 extern PlhModuleStatus plh_symbol_files_try_binary(const PlhBinary *binary,
 												   PlhTryFile try_file, void *arg);
 

@@ -56,10 +56,7 @@ extern bool plh_symbol_protocol_same_module(const PlhSymbolQuestion *left,
 extern void plh_symbol_protocol_set_status(PlhSymbolAnswer *answer, uint32 status);
 extern bool plh_symbol_protocol_is_sound(const PlhSymbolAnswer *answer);
 
-/*
- * Frames are added to and read from answers that are sound only.  The texts of a frame that was
- * read lie in the answer.
- */
+/* Of sound answers only.  The texts of a frame that was read lie in the answer. */
 extern bool plh_symbol_protocol_add_frame(PlhSymbolAnswer *answer, const PlhSourceFrame *frame);
 extern bool plh_symbol_protocol_next_frame(const PlhSymbolAnswer *answer, uint32 *position,
 										   PlhSourceFrame *frame);

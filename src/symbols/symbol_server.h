@@ -7,9 +7,6 @@
  */
 #pragma once
 
-/*
- * Asks the debuginfod servers that the setting tells of.  Reads questions from one pipe and writes
- * answers to the other until the questions end or the session is gone.  Never returns.
- */
+/* Answers until the questions end or the session is gone.  Never returns. */
 extern void plh_symbol_server_run(int question_fd, int answer_fd, pid_t session,
 								  const char *debuginfod_urls);

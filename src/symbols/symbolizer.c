@@ -48,8 +48,7 @@ struct PlhSymbolizer
 	pid_t		pid;			/* 0: not running */
 	int			question_fd;	/* we write here */
 	int			answer_fd;		/* we read here */
-	bool		refused;		/* the process could not be started, or shall
-								 * not be asked any more */
+	bool		refused;		/* not started, or not to be asked any more */
 	bool		(*must_stop) (void);	/* see plh_symbolizer_limit; or NULL */
 	PlhSymbolQuestion question; /* the last */
 	int			failed_count;
@@ -301,10 +300,7 @@ plh_symbolizer_open(void)
 	return symbolizer;
 }
 
-/*
- * Once "must_stop" says so, let all answers be that nobody was asked, even the one that is being
- * waited for.
- */
+/* Once "must_stop" says so, all answers are that nobody was asked, even one that is awaited. */
 void
 plh_symbolizer_limit(PlhSymbolizer *symbolizer, bool (*must_stop) (void))
 {

@@ -21,9 +21,8 @@ extern PlhSymbolizer *plh_symbolizer_open(void);
 extern void plh_symbolizer_limit(PlhSymbolizer *symbolizer, bool (*must_stop) (void));
 
 /* "answer" is always set, and sound. */
-extern void plh_symbolizer_ask(PlhSymbolizer *symbolizer,
-							   const PlhModuleRecord *module, uint64 address,
-							   PlhSymbolAnswer *answer);
+extern void plh_symbolizer_ask(PlhSymbolizer *symbolizer, const PlhModuleRecord *module,
+							   uint64 address, PlhSymbolAnswer *answer);
 
 /* The same in parts, for who does not wait: one question, then its answer. */
 extern PlhModuleStatus plh_symbolizer_send(PlhSymbolizer *symbolizer, const PlhModuleRecord *module,

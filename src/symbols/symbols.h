@@ -36,10 +36,7 @@ extern PlhSymbols *plh_symbols_open_in_passing(int64 until_us);
 extern int	plh_symbols_left_out(const PlhSymbols *symbols);
 extern void plh_symbols_close(PlhSymbols *symbols);
 
-/*
- * For callers that can't wait or be interrupted: once "must_stop" says so, what is not known yet is
- * not looked up.
- */
+/* For callers that can't be interrupted: once "must_stop" says so, nothing new is looked up. */
 extern PlhSymbols *plh_symbols_open_until(bool (*must_stop) (void));
 extern void plh_symbols_lookup(PlhSymbols *symbols, const PlhModuleRecord *module, uint64 address,
 							   PlhSymbolFrames *found);
