@@ -107,7 +107,6 @@ check_size(DumpFile *file)
 					errhint("Raise pg_leakhunt.max_profile_size to read it.")));
 }
 
-/* Read the foot, which tells dumps from other files. */
 static void
 read_foot(DumpFile *file)
 {

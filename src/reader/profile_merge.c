@@ -302,7 +302,6 @@ merged_module(PlhProfileMerge *merge, const PlhModuleRecord *module)
 	return copy_module(merge, module);
 }
 
-/* Find the merged indexes of an image's modules. */
 static void
 add_modules(Addition *addition)
 {
@@ -362,7 +361,6 @@ merged_frame(Addition *addition, PlhFrame frame)
 					 PLH_FRAME_ADDRESS(frame));
 }
 
-/* Copy a stack, whose frames are in the merged modules. */
 static uint32
 copy_stack(Addition *addition, const PlhStackRecord *stack)
 {

@@ -11,7 +11,6 @@
  */
 #include "postgres.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -185,9 +184,8 @@ take_counters(PlhProfileHeader *header, const PlhProfileHeader *again)
 }
 
 /*
- * Read the counters of a header once more from the open file until they are those between two
- * changes.  A change that is not finished soon, as its process has been stopped or killed, is left
- * as it is.
+ * Read the counters once more until they are those between two changes.  A change that is not
+ * finished soon, as its process has been stopped or killed, is left as it is.
  */
 static void
 settle_header(int fd, PlhProfileHeader *header)
@@ -411,9 +409,8 @@ read_image(int fd, const char *path, bool header_only)
 }
 
 /*
- * Read the header of a profile but for its history, and do not ask whether the process lives: for
- * callers that read a thousand, and know that.  Returns false if there is no profile;
- * header->history is not set.
+ * All but the history, and not whether the process lives: for callers that read a thousand, and
+ * know that.  Returns false if there is no profile.
  */
 bool
 plh_profile_reader_peek(const char *path, PlhProfileHeader *header)
@@ -513,10 +510,7 @@ plh_profile_reader_be_silent(void)
 	is_silent = true;
 }
 
-/*
- * Read the image of a file.  Returns NULL if the file is gone, if it is of another cluster, if it
- * is not a profile, which is a WARNING, or if it is not of the process "pid", unless that is 0.
- */
+/* NULL if it is gone, of another cluster, no profile (a WARNING), or not of "pid", unless 0. */
 static PlhProfileImage *
 open_image(const char *path, int pid, bool header_only)
 {
@@ -579,11 +573,7 @@ visit_file(const char *path, int pid, bool header_only,
 	MemoryContextDelete(file_context);
 }
 
-/*
- * Call "visit" with the image of each profile in the directory, or only with those of "pid" if it
- * is not 0, and those whose header is wanted, if "wanted" is not NULL.  With "header_only" the
- * images have no records.
- */
+/* Only those of "pid", unless that is 0, and those that are wanted, unless "wanted" is NULL. */
 void
 plh_profile_reader_each(const char *directory, int pid, bool header_only, PlhProfileFilter wanted,
 						PlhProfileVisitor visit, void *arg)

@@ -37,7 +37,6 @@ state_of(const PgBackendStatus *status)
 	return status->st_state < lengthof(names) ? names[status->st_state] : NULL;
 }
 
-/* All that is known of a process but its query, which takes a copy. */
 static void
 fill(PlhServerActivity *activity, const PgBackendStatus *status)
 {

@@ -76,18 +76,6 @@ type_figures(PlhServerFigures *figures, const char *type)
 }
 
 static void
-add_profiled(Collecting *collecting, int pid, int64 rss_anon_bytes)
-{
-	PlhServerFigures *figures = collecting->figures;
-
-	figures->profiled = plh_array_grow(figures->profiled, figures->profiled_count,
-									   &collecting->profiled_room, sizeof(PlhProfiledProcess));
-	figures->profiled[figures->profiled_count].pid = pid;
-	figures->profiled[figures->profiled_count++].rss_anon_bytes = rss_anon_bytes;
-	note_pid(collecting->owners, pid);
-}
-
-static void
 add_header(PlhServerFigures *figures, PlhTypeFigures *type, const PlhProfileHeader *header)
 {
 	figures->unsampled += header->sample_interval == 0;
@@ -136,7 +124,12 @@ add_process(Collecting *collecting, int pid, const char *backend_type, Timestamp
 	type->rss_anon_max_bytes = Max(type->rss_anon_max_bytes, rss_anon_bytes);
 	if (read_header(collecting, pid, started_at, &header))
 	{
-		add_profiled(collecting, pid, rss_anon_bytes);
+		PlhProfiledProcess profiled = {pid, rss_anon_bytes};
+
+		figures->profiled = plh_array_grow(figures->profiled, figures->profiled_count,
+										   &collecting->profiled_room, sizeof(profiled));
+		figures->profiled[figures->profiled_count++] = profiled;
+		note_pid(collecting->owners, pid);
 		add_header(figures, type, &header);
 	}
 	else

@@ -7,9 +7,6 @@
  */
 #include "postgres.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include "miscadmin.h"
 #include "nodes/value.h"
 #include "storage/fd.h"

@@ -30,7 +30,6 @@
 /* Where a member of a struct is, which may not be there. */
 #define PLACE_OF(type, at, member) ((const char *) (at) + offsetof(type, member))
 
-/* Lies a struct of that size on the stack of the process? */
 static bool
 is_on_stack(const void *at, Size bytes)
 {
@@ -44,7 +43,6 @@ is_line(int line)
 	return line >= 0 && line <= MOST_LINES;
 }
 
-/* Does a call say plausibly at which statement it is? */
 static bool
 has_sound_place(const PLpgSQL_execstate *call)
 {

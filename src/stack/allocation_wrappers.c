@@ -12,7 +12,6 @@
 #include "postgres.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <link.h>
 
 #include "base/fork.h"
@@ -291,7 +290,6 @@ is_node_wrapper(const char *name)
 	return false;
 }
 
-/* This bsearch callback compares a name with that of an element. */
 static int
 compare_name(const void *key, const void *element)
 {
@@ -371,7 +369,6 @@ plh_allocation_wrappers_locate(void)
 	qsort(located, located_count, sizeof(PlhCodeRange), compare_ranges);
 }
 
-/* bsearch comparator: an address, and the function that may have it. */
 static int
 compare_address(const void *key, const void *element)
 {
@@ -397,9 +394,8 @@ plh_allocation_wrappers_kind(const char *function)
 }
 
 /*
- * Returns the index of the call site: the innermost frame that allocates for itself; 0 if there is
- * none.  A frame without a name just inside an allocation wrapper is a static function of the
- * wrapper's own.
+ * The innermost frame that allocates for itself; 0: none.  A frame without a name just inside an
+ * allocation wrapper is a static function of the wrapper's own.
  */
 uint32
 plh_allocation_wrappers_call_site(const void *frames, uint32 count, PlhFrameKindOf kind_of)

@@ -78,9 +78,8 @@ insert_module(const PlhModule *module)
 
 	while (place > 0 && modules[place - 1].text_start >= module->text_start)
 		place--;
-	if (place < module_count && modules[place].text_start == module->text_start)
-		return;
-	if (module_count == MAX_MODULES)
+	if (module_count == MAX_MODULES ||
+		(place < module_count && modules[place].text_start == module->text_start))
 		return;
 
 	Assert(place == 0 || modules[place - 1].text_start < module->text_start);

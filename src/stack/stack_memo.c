@@ -167,7 +167,6 @@ set_of(const PlhStackStart *start, const PlhStackWalk *walk)
 	return set_table() + (hash >> 32) % SETS * WAYS;
 }
 
-/* Note that a memo was used, after the one that was used before. */
 static PlhStackMemo *
 use(uint32 offset)
 {

@@ -212,9 +212,9 @@ search_table(const uint8 *cie, const uint8 *end, intptr_t displacement,
 }
 
 static bool
-search_memory(uintptr_t start, uintptr_t end, uintptr_t target, FoundFunction *found)
+search_memory(const PlhCodeRange *memory, uintptr_t target, FoundFunction *found)
 {
-	Size		bytes = end - start;
+	Size		bytes = memory->end - memory->start;
 	const uint8 *at;
 	const uint8 *copy_end;
 
@@ -222,7 +222,7 @@ search_memory(uintptr_t start, uintptr_t end, uintptr_t target, FoundFunction *f
 		searched_bytes + bytes > MAX_SEARCH_BYTES ||
 		!plh_private_memory_reserve(&searched_copy, MAX_SEARCHED_BYTES) ||
 		!plh_private_memory_commit(&searched_copy, bytes) ||
-		!plh_own_memory_copy(searched_copy.base, (const void *) start, bytes))
+		!plh_own_memory_copy(searched_copy.base, (const void *) memory->start, bytes))
 		return false;
 	searched_bytes += bytes;
 	at = (const uint8 *) searched_copy.base;
@@ -230,7 +230,8 @@ search_memory(uintptr_t start, uintptr_t end, uintptr_t target, FoundFunction *f
 	while (found->fde == 0 && at < copy_end)
 	{
 		if (is_cie(at, entry_bytes(at, copy_end)))
-			at = search_table(at, copy_end, start - (uintptr_t) searched_copy.base, target, found);
+			at = search_table(at, copy_end, memory->start - (uintptr_t) searched_copy.base,
+							  target, found);
 		else
 			at += LENGTH_BYTES;
 	}
@@ -242,15 +243,15 @@ search_memory(uintptr_t start, uintptr_t end, uintptr_t target, FoundFunction *f
  * no name behind the inode, which is 0.
  */
 static bool
-read_mapping(const char *line, uintptr_t *start, uintptr_t *end)
+read_mapping(const char *line, PlhCodeRange *mapping)
 {
 	static const char anonymous[] = " r--p 00000000 00:00 0";
 	char	   *rest;
 
-	*start = strtoull(line, &rest, 16);
+	mapping->start = strtoull(line, &rest, 16);
 	if (*rest == '-')
 		rest++;
-	*end = strtoull(rest, &rest, 16);
+	mapping->end = strtoull(rest, &rest, 16);
 	if (strncmp(rest, anonymous, sizeof(anonymous) - 1) != 0)
 		return false;
 	rest += sizeof(anonymous) - 1;
@@ -265,16 +266,12 @@ search_mappings(char *text, uintptr_t target, FoundFunction *found)
 
 	for (; (line_end = strchr(text, '\n')) != NULL; text = line_end + 1)
 	{
-		uintptr_t	start;
-		uintptr_t	end;
+		PlhCodeRange mapping;
 
 		*line_end = '\0';
-		if (read_mapping(text, &start, &end) && search_memory(start, end, target, found))
+		if (read_mapping(text, &mapping) && search_memory(&mapping, target, found))
 		{
-			hints[next_hint] = (PlhCodeRange)
-			{
-				start, end
-			};
+			hints[next_hint] = mapping;
 			next_hint = (next_hint + 1) % HINTS;
 			return true;
 		}
@@ -325,7 +322,7 @@ search_compiled(uintptr_t target, FoundFunction *found)
 	memset(found, 0, sizeof(*found));
 	searched_bytes = 0;
 	for (int i = 0; i < HINTS; i++)
-		if (hints[i].start != 0 && search_memory(hints[i].start, hints[i].end, target, found))
+		if (hints[i].start != 0 && search_memory(&hints[i], target, found))
 			return true;
 	return search_maps(target, found);
 }

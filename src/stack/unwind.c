@@ -15,8 +15,6 @@
  */
 #include "postgres.h"
 
-#include <link.h>
-
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
 
@@ -293,7 +291,6 @@ find_frames(uintptr_t *addresses, int max_count)
 
 #endif							/* PLH_HAVE_FRAME_RECORDS */
 
-/* Capture a stack by libunwind, or by frame records. */
 static pg_noinline void
 capture_all(PlhStack *stack, int max_depth)
 {

@@ -154,9 +154,8 @@ add_functions(DwarfUnit *unit, Dwarf_Die *parent, int nesting)
 }
 
 /*
- * The entry that has the functions of a unit.  Of a unit whose debug information is split
- * (-gsplit-dwarf) the binary has only a skeleton; libdw finds the rest in the .dwo file that the
- * skeleton names.  Where that is gone, there are no functions.
+ * Of a unit whose debug information is split (-gsplit-dwarf) the binary has a skeleton only; libdw
+ * finds the rest in the .dwo file that it names.  Where that is gone, there are no functions.
  */
 static Dwarf_Die
 functions_entry(Dwarf_Die *unit_entry)
@@ -357,9 +356,8 @@ open_path(const char *path, const PlhBinary *binary, void *arg)
 }
 
 /*
- * Open the file with the symbols of a binary that a process had loaded: the binary, or else its
- * debug file.  Returns the status of the binary's path if neither can be opened.  "file" must be
- * zeroed; it is set only if the result is PLH_MODULE_OPEN.
+ * The binary, or else its debug file.  Returns the status of the binary's path if neither can be
+ * opened.  "file" must be zeroed; it is set only if the result is PLH_MODULE_OPEN.
  */
 static PlhModuleStatus
 open_debug_file(const PlhBinary *binary, DebugFile *file)
@@ -372,7 +370,6 @@ open_debug_file(const PlhBinary *binary, DebugFile *file)
 	return status;
 }
 
-/* Find the debug information, and note which file has it. */
 static void
 find_dwarf(PlhDebugModule *module)
 {
@@ -585,15 +582,6 @@ frame_from_symbol(PlhDebugModule *module, Dwarf_Addr address, PlhSourceFrame *fr
 	return 1;
 }
 
-static int
-frame_from_names(const PlhElfNames *names, uint64 address, PlhSourceFrame *frame)
-{
-	frame->function = plh_elf_names_find(names, address);
-	frame->inlined = false;
-	set_place(frame, NULL, 0);
-	return frame->function != NULL;
-}
-
 /* The innermost first; all but the last are inlined.  The address is one of the ELF file. */
 int
 plh_debug_info_frames(PlhDebugModule *module, uint64 address, PlhSourceFrame *frames)
@@ -602,7 +590,12 @@ plh_debug_info_frames(PlhDebugModule *module, uint64 address, PlhSourceFrame *fr
 	int			count;
 
 	if (module->names != NULL)
-		return frame_from_names(module->names, address, frames);
+	{
+		frames[0].function = plh_elf_names_find(module->names, address);
+		frames[0].inlined = false;
+		set_place(&frames[0], NULL, 0);
+		return frames[0].function != NULL;
+	}
 	count = frames_from_dwarf(module, there, frames);
 	return count > 0 ? count : frame_from_symbol(module, there, frames);
 }

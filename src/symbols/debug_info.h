@@ -24,9 +24,8 @@ typedef enum PlhSymbolSource
 typedef struct PlhDebugModule PlhDebugModule;
 
 /*
- * Sets "opened", which must be NULL, only if the result is PLH_MODULE_OPEN, or without libdw
- * PLH_MODULE_NAMES_ONLY.  The caller ends it by plh_debug_info_close, which also frees all texts
- * that were returned about it.
+ * Sets "opened", which must be NULL, only if it is PLH_MODULE_OPEN, or without libdw
+ * PLH_MODULE_NAMES_ONLY.  plh_debug_info_close ends it, and all texts that were returned about it.
  */
 extern PlhModuleStatus plh_debug_info_open(const PlhBinary *binary, PlhDebugModule **opened);
 extern PlhSymbolSource plh_debug_info_source(PlhDebugModule *module, const char **file);

@@ -19,7 +19,6 @@
 #include <elf.h>
 #include <unistd.h>
 
-#include "base/limits.h"
 #include "base/whole_io.h"
 #include "symbols/elf_names.h"
 
@@ -89,9 +88,8 @@ close_image(ElfImage *image)
 }
 
 /*
- * Read the header and the table of sections.  The caller has set fd or memory, and bytes, and
- * zeroed the rest.  Returns false if it is no such file, or without such a table.  To be ended by
- * close_image, which leaves fd and memory to the caller.
+ * The caller has set fd or memory, and bytes, and zeroed the rest, and ends it by close_image.
+ * Returns false if it is no such file, or has no table of sections.
  */
 static bool
 read_table(ElfImage *image)

@@ -66,11 +66,7 @@ plh_symbol_files_error(void)
 	return errno == ENOENT || errno == ENOTDIR ? PLH_MODULE_NO_FILE : PLH_MODULE_UNREADABLE;
 }
 
-/*
- * Is an open file the binary that the process of the profile had loaded?  The build-id decides.  If
- * there is none, the file must not have changed since by its ctime, which unlike mtime nobody can
- * set.
- */
+/* The build-id decides; without one the ctime, which unlike mtime nobody can set. */
 bool
 plh_symbol_files_is_binary(const unsigned char *build_id, int build_id_bytes,
 						   const struct stat *status, const PlhBinary *binary)

@@ -69,7 +69,6 @@ typedef struct ServedModule
 	PlhDebugModule *module;		/* NULL if it could not be opened */
 } ServedModule;
 
-/* Find the module that a question is about among the open ones, or open it. */
 static const ServedModule *
 serve_module(const PlhSymbolQuestion *question)
 {
@@ -305,9 +304,8 @@ unmap_listed(char *text)
 }
 
 /*
- * Unmap the shared memory of PostgreSQL and of pg_leakhunt.  Returns false if it can't be told
- * whether any is left.  Not by stdio, which could need locks and memory that the session held when
- * it forked.
+ * Returns false if it can't be told whether any is left.  Not by stdio, which could need locks and
+ * memory that the session held when it forked.
  */
 static bool
 unmap_shared_memory(void)

@@ -36,8 +36,7 @@
 
 /*
  * A process that was killed is gone in no time, unless it hangs in the kernel, as on a network file
- * system that does not answer.  It is looked after this often, in ever longer pauses up to this,
- * and then left to be waited for later.
+ * system: it is looked after this often, in ever longer pauses up to this, and then left for later.
  */
 #define REAP_TRIES 100
 #define REAP_PAUSE_US 10000
@@ -218,9 +217,8 @@ must_stop(PlhSymbolizer *symbolizer)
 }
 
 /*
- * Read from the symbolizer.  Returns false if it is gone, or can't be waited for.  Not by
- * plh_whole_io_read: a symbolizer that stops in the middle of an answer must not keep the session
- * from being cancelled.
+ * Returns false if it is gone, or can't be waited for.  Not by plh_whole_io_read: one that stops in
+ * the middle of an answer must not keep the session from being cancelled.
  */
 static bool
 receive(PlhSymbolizer *symbolizer, void *data, Size bytes)
@@ -254,7 +252,6 @@ receive(PlhSymbolizer *symbolizer, void *data, Size bytes)
 	return true;
 }
 
-/* Get the answer to the question that was sent.  Returns false without a sound one. */
 static bool
 receive_answer(PlhSymbolizer *symbolizer, PlhSymbolAnswer *answer)
 {

@@ -43,7 +43,6 @@ extern void plh_symbols_lookup(PlhSymbols *symbols, const PlhModuleRecord *modul
 extern void plh_symbols_module(PlhSymbols *symbols, const PlhModuleRecord *module,
 							   PlhSymbolModule *found);
 
-
 /* Does a file of code, whatever version of it, call malloc of another one? */
 extern bool plh_symbols_calls_malloc(PlhSymbols *symbols, const char *path);
 
