@@ -278,7 +278,7 @@ copy_module(PlhProfileMerge *merge, const PlhModuleRecord *module)
 		return 0;
 	offset = plh_profile_builder_add(&merge->profile, PLH_RECORD_MODULE, bytes);
 	copy = plh_profile_builder_record(&merge->profile, offset);
-	memcpy(&copy->record + 1, &module->record + 1, bytes - sizeof(PlhRecord));
+	memcpy((PlhRecord *) copy + 1, (const PlhRecord *) module + 1, bytes - sizeof(PlhRecord));
 	copy->index = index;
 	merge->modules[index] = offset;
 	merge->module_count = index;

@@ -355,14 +355,12 @@ static bool
 find_again(uintptr_t target, PlhUnwindRule *rule)
 {
 	for (int i = 0; i < MAX_FOUND; i++)
-	{
 		if (plh_code_range_has(&found_functions[i].code, target))
 		{
 			if (read_found(&found_functions[i], target, rule))
 				return true;
 			memset(&found_functions[i], 0, sizeof(found_functions[i]));
 		}
-	}
 	return false;
 }
 

@@ -86,13 +86,11 @@ reap(pid_t pid)
 		pause_us = Min(2 * pause_us, REAP_PAUSE_US);
 	}
 	for (int i = 0; i < MAX_UNREAPED; i++)
-	{
 		if (unreaped[i] == 0)
 		{
 			unreaped[i] = pid;
 			break;
 		}
-	}
 	return 0;
 }
 
