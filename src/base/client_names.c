@@ -20,18 +20,12 @@
 
 #include "base/client_names.h"
 
-/*
- * The database that the client has asked for; NULL without a client.
- */
 const char *
 plh_client_names_database(void)
 {
 	return MyProcPort != NULL ? MyProcPort->database_name : NULL;
 }
 
-/*
- * The role that the client has asked for; NULL without a client.
- */
 const char *
 plh_client_names_role(void)
 {

@@ -15,7 +15,6 @@
 #define PLH_UNIX_EPOCH_US \
 	((int64) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY)
 
-/* Returns the time of a clock. */
 static inline int64
 plh_clock_us(clockid_t clock)
 {
@@ -32,9 +31,7 @@ plh_clock_coarse_now(void)
 	return plh_clock_us(CLOCK_REALTIME_COARSE) - PLH_UNIX_EPOCH_US;
 }
 
-/*
- * Returns the number of the present tick, of some 2 ms: no division is needed for that.
- */
+/* Returns the number of the present tick, of some 2 ms: no division is needed for that. */
 static inline int64
 plh_clock_coarse_tick(void)
 {

@@ -22,9 +22,7 @@ typedef struct DirectoryEntry
 	char		name[];
 } DirectoryEntry;
 
-/*
- * Call "visit" with each name in the directory, in no particular order.  Returns an errno or 0.
- */
+/* Call "visit" with each name in the directory, in no particular order.  Returns an errno or 0. */
 int
 plh_directory_names_visit(const char *directory, PlhNameVisitor visit, void *arg)
 {

@@ -73,9 +73,7 @@ plh_hash_buckets_split(PlhHashBuckets *buckets, PlhHashLink link_of, const void 
 	}
 }
 
-/*
- * Give the memory back.  The buckets may begin anew.
- */
+/* Give the memory back.  The buckets may begin anew. */
 PLH_EVERY_PROCESS void
 plh_hash_buckets_discard(PlhHashBuckets *buckets)
 {

@@ -31,9 +31,7 @@ extern bool plh_hash_buckets_begin(PlhHashBuckets *buckets, uint32 max_count, ui
 extern void plh_hash_buckets_split(PlhHashBuckets *buckets, PlhHashLink link_of, const void *table);
 extern void plh_hash_buckets_discard(PlhHashBuckets *buckets);
 
-/*
- * Returns the bucket of a hash: the head of its chain.
- */
+/* Returns the bucket of a hash: the head of its chain. */
 static inline uint32 *
 plh_hash_buckets_head(const PlhHashBuckets *buckets, uint32 hash)
 {
@@ -42,9 +40,7 @@ plh_hash_buckets_head(const PlhHashBuckets *buckets, uint32 hash)
 	return &buckets->heads[bucket < buckets->count ? bucket : bucket - buckets->low_count];
 }
 
-/*
- * Prepare the buckets for one item more than "items".
- */
+/* Prepare the buckets for one item more than "items". */
 static inline void
 plh_hash_buckets_expect(PlhHashBuckets *buckets, uint32 items,
 						PlhHashLink link_of, const void *table)

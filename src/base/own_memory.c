@@ -36,9 +36,7 @@ plh_own_memory_start(void)
 	may_copy = copy_memory(&copy, &may_copy, sizeof(copy));
 }
 
-/*
- * Copy memory of this process.  Returns false if it is not all there, or nothing may be copied.
- */
+/* Copy memory of this process.  Returns false if it is not all there, or nothing may be copied. */
 bool
 plh_own_memory_copy(void *to, const void *from, Size bytes)
 {
@@ -49,9 +47,7 @@ plh_own_memory_copy(void *to, const void *from, Size bytes)
 	return copied;
 }
 
-/*
- * Copy a struct with a pointer in it, which a compiler has placed where pointers are.
- */
+/* Copy a struct with a pointer in it, which a compiler has placed where pointers are. */
 bool
 plh_own_memory_copy_struct(void *to, const void *from, Size bytes)
 {

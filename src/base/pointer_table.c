@@ -107,9 +107,7 @@ plh_pointer_table_insert(PlhPointerTable *table, const void *pointer)
 	return entry;
 }
 
-/*
- * Empty the table and give its memory back.
- */
+/* Empty the table and give its memory back. */
 PLH_EVERY_PROCESS void
 plh_pointer_table_discard(PlhPointerTable *table)
 {

@@ -79,9 +79,7 @@ plh_pointer_table_bucket(const PlhPointerTable *table, const void *pointer)
 	return plh_hash_buckets_head(&table->buckets, plh_pointer_table_hash(pointer));
 }
 
-/*
- * Returns the entry for "pointer", or NULL.
- */
+/* Returns the entry for "pointer", or NULL. */
 static inline void *
 plh_pointer_table_find(const PlhPointerTable *table, const void *pointer)
 {
@@ -102,9 +100,6 @@ plh_pointer_table_find(const PlhPointerTable *table, const void *pointer)
 	return NULL;
 }
 
-/*
- * Remove an entry, which must be in the table.
- */
 static inline void
 plh_pointer_table_remove(PlhPointerTable *table, void *entry_of_table)
 {

@@ -45,9 +45,7 @@ plh_private_memory_reserve(PlhRegion *region, Size bytes)
 	return true;
 }
 
-/*
- * Make the first "bytes" of the region usable.  New memory is zeroed.
- */
+/* Make the first "bytes" of the region usable.  New memory is zeroed. */
 bool
 plh_private_memory_commit(PlhRegion *region, Size bytes)
 {
@@ -95,9 +93,7 @@ plh_private_memory_discard(PlhRegion *region)
 	memset(region, 0, sizeof(*region));
 }
 
-/*
- * Returns how many bytes of memory are behind the regions of this process.
- */
+/* Returns how many bytes of memory are behind the regions of this process. */
 Size
 plh_private_memory_bytes(void)
 {

@@ -63,9 +63,6 @@ stat_field(int pid, int number)
 	return field != NULL ? strtoull(field, NULL, 10) : 0;
 }
 
-/*
- * Returns the pid of a process' parent.
- */
 int
 plh_process_facts_parent(int pid)
 {
@@ -84,9 +81,7 @@ plh_process_facts_start_ticks(int pid)
 	return stat_field(pid, STAT_START_TIME);
 }
 
-/*
- * Is the process with that pid and start still there?  One of which that can't be told is.
- */
+/* Is the process with that pid and start still there?  One of which that can't be told is. */
 bool
 plh_process_facts_is_alive(int pid, uint64 start_ticks)
 {
@@ -118,9 +113,7 @@ rss_anon_bytes(const char *path)
 	return all == 0 ? -1 : (int64) (resident - strtol(end, NULL, 10)) * sysconf(_SC_PAGESIZE);
 }
 
-/*
- * Returns how many bytes of this process' memory are neither backed by a file nor shared.
- */
+/* Returns how many bytes of this process' memory are neither backed by a file nor shared. */
 int64
 plh_process_facts_own_bytes(void)
 {
@@ -161,9 +154,7 @@ plh_process_facts_touched_bytes(void)
 		(int64) usage.ru_maxrss * 1024;
 }
 
-/*
- * Returns the own memory of any process; -1 if it can't be told.
- */
+/* Returns the own memory of any process; -1 if it can't be told. */
 int64
 plh_process_facts_rss_anon_bytes(int pid)
 {

@@ -89,9 +89,7 @@ plh_sampling_keeps(pg_prng_state *prng, Size size, uint32 interval_bytes, uint32
 	return draw_fraction(prng) * exact_weight(size, longer_bytes) < weight;
 }
 
-/*
- * Draw how the weight of a sampled allocation of "size" bytes is rounded.
- */
+/* Draw how the weight of a sampled allocation of "size" bytes is rounded. */
 PlhDraw
 plh_sampling_draw(pg_prng_state *prng, Size size, uint32 interval_bytes)
 {

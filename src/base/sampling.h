@@ -59,7 +59,6 @@ plh_sampling_coarse_interval(uint32 interval_bytes, int64 live_bytes)
 		interval_bytes : Min((uint64) interval_bytes * PLH_COARSE_FACTOR, PG_INT32_MAX);
 }
 
-/* Returns what a sample of "size" bytes stands for. */
 static inline PlhSampleValue
 plh_sampling_value(Size size, PlhDraw draw)
 {

@@ -112,9 +112,7 @@ plh_sealed_file_open(const char *path, ino_t inode)
 	return fd;
 }
 
-/*
- * Seal a file that is open.  Returns false, with errno set, on failure.
- */
+/* Seal a file that is open.  Returns false, with errno set, on failure. */
 bool
 plh_sealed_file_seal(int fd)
 {

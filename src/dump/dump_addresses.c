@@ -32,9 +32,7 @@ wanted_slot(const PlhModuleRecord *module)
 	return hash_bytes_extended((const unsigned char *) module->path, module->path_bytes, 0);
 }
 
-/*
- * Returns the address that a module of no image has.
- */
+/* Returns the address that a module of no image has. */
 uint64
 plh_dump_addresses_wanted(const PlhModuleRecord *module)
 {
@@ -53,9 +51,6 @@ is_taken(const PlhPlacement *placement, uint64 base, uint32 index)
 	return false;
 }
 
-/*
- * Give each module of an image its address.
- */
 void
 plh_dump_addresses_place(PlhPlacement *placement, const PlhProfileImage *image)
 {
@@ -77,9 +72,7 @@ plh_dump_addresses_place(PlhPlacement *placement, const PlhProfileImage *image)
 	}
 }
 
-/*
- * Returns the made-up address of a frame.  A frame in no module keeps its own.
- */
+/* Returns the made-up address of a frame.  A frame in no module keeps its own. */
 uint64
 plh_dump_addresses_of(const PlhPlacement *placement, PlhFrame frame)
 {

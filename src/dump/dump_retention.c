@@ -167,7 +167,6 @@ entry_of(Directory *directory, const char *reason)
 	return entry;
 }
 
-/* Is "left" older than "right"? */
 static bool
 is_older(const struct timespec *left, const struct timespec *right)
 {
@@ -213,7 +212,6 @@ compare_turns(const void *a, const void *b)
 		is_older(&other->written_at, &one->written_at) ? 1 : 0;
 }
 
-/* Do two dumps have the same reason and role? */
 static bool
 is_same_owner(const DumpFiles *one, const DumpFiles *other)
 {
@@ -344,9 +342,7 @@ plh_dump_retention_trim(void)
 	return failure == ENOENT ? 0 : failure;
 }
 
-/*
- * The same, or leave it to another writer.
- */
+/* The same, or leave it to another writer. */
 int
 plh_dump_retention_trim_sometimes(void)
 {

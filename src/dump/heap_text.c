@@ -33,7 +33,6 @@
 #define NO_STACK_ADDRESS 1
 #define FORMER_STACKS_ADDRESS 2
 
-/* A text that is being written. */
 typedef struct HeapText
 {
 	FILE	   *file;
@@ -135,7 +134,6 @@ put_names(const HeapText *text)
 	fputs("---\n--- heap\n", text->file);
 }
 
-/* Write the figures of a line. */
 static void
 put_counters(FILE *file, const PlhCounters *counters)
 {
@@ -217,7 +215,6 @@ put_site(const HeapText *text, const PlhSiteRecord *site)
 	putc('\n', text->file);
 }
 
-/* Write the addresses of a stack. */
 static void
 put_stack(const HeapText *text, const PlhSiteRecord *site)
 {

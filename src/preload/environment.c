@@ -64,9 +64,7 @@ remove_our_entry(char *list)
 	*end = '\0';
 }
 
-/*
- * Runs before the server's main, which copies the environment to show its state where that was.
- */
+/* Runs before the server's main, which copies the environment to show its state where that was. */
 static BEFORE_MAIN void
 leave_environment(void)
 {

@@ -23,27 +23,20 @@
  */
 static const char path_format[] = "%s/baseline.%d";
 
-/*
- * Make the path of the baseline of a process or, for pid 0, of all processes.
- */
+/* Make the path of the baseline of a process or, for pid 0, of all processes. */
 PLH_EVERY_PROCESS void
 plh_baseline_path(char *path, Size bytes, const char *directory, int pid)
 {
 	snprintf(path, bytes, path_format, directory, pid);
 }
 
-/*
- * Returns the size of a baseline, with its sites.
- */
 Size
 plh_baseline_bytes(const PlhBaseline *baseline)
 {
 	return offsetof(PlhBaseline, sites) + sizeof(PlhBaselineSite) * (Size) baseline->site_count;
 }
 
-/*
- * Is this, as "bytes" bytes of a file, the whole baseline of that process?
- */
+/* Is this, as "bytes" bytes of a file, the whole baseline of that process? */
 bool
 plh_baseline_is_sound(const PlhBaseline *baseline, Size bytes, int pid)
 {
@@ -92,9 +85,6 @@ plh_baseline_pid(const char *name)
 	return strncmp(name, start, strlen(start)) == 0 ? atoi(name + strlen(start)) : 0;
 }
 
-/*
- * Remove the baseline of a process that is gone.
- */
 PLH_EVERY_PROCESS void
 plh_baseline_unlink(const char *directory, int pid)
 {

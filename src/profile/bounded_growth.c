@@ -14,9 +14,7 @@
 /* A process that forks others never takes any. */
 static PLH_SAME_IN_CHILD Size room_taken;
 
-/*
- * Limit what is taken of the profile from now on.  Returns what its records take at present.
- */
+/* Limit what is taken of the profile from now on.  Returns what its records take at present. */
 Size
 plh_bounded_growth_begin(bool bounded)
 {

@@ -48,7 +48,6 @@ static struct
 								 * none */
 }			state;
 
-/* A file that is being written. */
 typedef struct DumpFile
 {
 	int			fd;
@@ -258,9 +257,7 @@ plh_dump_copy_write(const PlhProfileImage *image, const PlhDumpExtras *extras,
 	return result->failure == 0;
 }
 
-/*
- * Forget the dumps in a forked child: they are the parent's.
- */
+/* Forget the dumps in a forked child: they are the parent's. */
 PLH_EVERY_PROCESS void
 plh_dump_copy_forget(void)
 {

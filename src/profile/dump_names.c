@@ -44,9 +44,7 @@ skip_number(const char *text, char next, int *number)
 	return *text == next ? text + 1 : NULL;
 }
 
-/*
- * Returns whether that is the name of a dump or of its text, and what it says.
- */
+/* Returns whether that is the name of a dump or of its text, and what it says. */
 bool
 plh_dump_names_parse(const char *name, PlhDumpName *parsed)
 {
@@ -64,9 +62,7 @@ plh_dump_names_parse(const char *name, PlhDumpName *parsed)
 	return parsed->is_text || strcmp(reason + length + 1, PLH_DUMP_SUFFIX) == 0;
 }
 
-/*
- * Is that the name of a dump, and not of its text?
- */
+/* Is that the name of a dump, and not of its text? */
 bool
 plh_dump_names_is_dump(const char *name)
 {
@@ -75,9 +71,7 @@ plh_dump_names_is_dump(const char *name)
 	return plh_dump_names_parse(name, &parsed) && !parsed.is_text;
 }
 
-/*
- * Is that a name that plh_dump_names_create makes?
- */
+/* Is that a name that plh_dump_names_create makes? */
 bool
 plh_dump_names_is_temporary(const char *name)
 {
@@ -89,9 +83,7 @@ plh_dump_names_is_temporary(const char *name)
 	return rest != NULL && strcmp(rest, "tmp") == 0;
 }
 
-/*
- * Make the path of a dump or its text.
- */
+/* Make the path of a dump or its text. */
 void
 plh_dump_names_path(char *path, Size bytes, const PlhDumpName *name)
 {
@@ -123,9 +115,6 @@ plh_dump_names_create(char *path, Size bytes)
 	return fd;
 }
 
-/*
- * Make the directory, unless it exists.
- */
 int
 plh_dump_names_make_directory(void)
 {
@@ -146,9 +135,7 @@ note_number(const char *name, void *arg)
 		highest->sequence = Max(highest->sequence, parsed.sequence);
 }
 
-/*
- * Find the highest sequence number of the dumps of a process; it is 0 if there are none.
- */
+/* Find the highest sequence number of the dumps of a process; it is 0 if there are none. */
 int
 plh_dump_names_highest(int pid, int *highest)
 {

@@ -227,7 +227,6 @@ begin_stacks(void)
 		make_hash_factors();
 }
 
-/* Add a module.  Returns its index, or 0 if there is no room. */
 static uint32
 add_module(const PlhModule *module)
 {

@@ -157,9 +157,7 @@ subtract_from_counters(PlhCounters *counters, int64 bytes, uint32 weight, double
 		counters->live_variance = 0;
 }
 
-/*
- * Returns the time of a sample.  Within a tick of the clocks it is that of the last one.
- */
+/* Returns the time of a sample.  Within a tick of the clocks it is that of the last one. */
 static inline TimestampTz
 sample_time(void)
 {
@@ -440,9 +438,7 @@ plh_profile_counters_add(uint32 site_offset, Size size, PlhDraw draw)
 	return state.tick;
 }
 
-/*
- * Undo a call of plh_profile_counters_add with the same arguments, which returned that tick.
- */
+/* Undo a call of plh_profile_counters_add with the same arguments, which returned that tick. */
 void
 plh_profile_counters_subtract(uint32 site_offset, Size size, PlhDraw draw, uint32 tick)
 {
@@ -514,9 +510,7 @@ plh_profile_counters_begin_anew(uint32 site_offset)
 	site->born_bytes = 0;
 }
 
-/*
- * Count a sample of "size" bytes that could not be kept as it should be.
- */
+/* Count a sample of "size" bytes that could not be kept as it should be. */
 void
 plh_profile_counters_count_lost(PlhLoss loss, Size size, PlhDraw draw)
 {
@@ -534,9 +528,7 @@ plh_profile_counters_count_lost(PlhLoss loss, Size size, PlhDraw draw)
 		plh_profile_counters_out_of_scope();
 }
 
-/*
- * Count a sample that was taken and is not kept.
- */
+/* Count a sample that was taken and is not kept. */
 void
 plh_profile_counters_out_of_scope(void)
 {
@@ -546,9 +538,7 @@ plh_profile_counters_out_of_scope(void)
 		state.early.samples_taken++;
 }
 
-/*
- * Begin the counters of a new profile with the samples counted before.
- */
+/* Begin the counters of a new profile with the samples counted before. */
 void
 plh_profile_counters_start(void)
 {
@@ -573,9 +563,7 @@ plh_profile_counters_transaction_over(void)
 	return true;
 }
 
-/*
- * Forget all counts in a forked child: they are the parent's.
- */
+/* Forget all counts in a forked child: they are the parent's. */
 PLH_EVERY_PROCESS void
 plh_profile_counters_forget(void)
 {

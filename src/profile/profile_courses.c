@@ -61,7 +61,6 @@ stored(int64 figure)
 	return 1 + (uint32) Max(0, Min(figure, (int64) PG_UINT32_MAX - 1));
 }
 
-/* The bytes of the record of a course. */
 static Size
 bytes_of(PlhCourseKind kind)
 {
@@ -175,7 +174,6 @@ begin_course(PlhCourseKind kind, const PlhRecord *followed, int64 bytes, Visit *
 	visit->begun++;
 }
 
-/* Begin the courses of contexts that have become large. */
 static void
 begin_contexts(Visit *visit)
 {
@@ -187,7 +185,6 @@ begin_contexts(Visit *visit)
 	}
 }
 
-/* Is that a site that holds enough for a course? */
 static bool
 is_large_site(const PlhRecord *record)
 {
@@ -238,7 +235,6 @@ plh_profile_courses_add_point(uint32 point)
 	plh_profile->courses_refused = visit.refused;
 }
 
-/* Keep every other figure. */
 static void
 thin_out(uint32 *figures)
 {
@@ -246,9 +242,7 @@ thin_out(uint32 *figures)
 		figures[i] = figures[2 * i];
 }
 
-/*
- * Keep every other point, as the history does.
- */
+/* Keep every other point, as the history does. */
 void
 plh_profile_courses_thin_out(void)
 {
@@ -266,9 +260,7 @@ plh_profile_courses_thin_out(void)
 	}
 }
 
-/*
- * Forget the courses in a forked child: they are the parent's.
- */
+/* Forget the courses in a forked child: they are the parent's. */
 PLH_EVERY_PROCESS void
 plh_profile_courses_forget(void)
 {

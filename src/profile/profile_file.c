@@ -144,9 +144,7 @@ grow_file(Size bytes)
 	return true;
 }
 
-/*
- * Make the first "bytes" of the profile usable.  Returns false if that fails.
- */
+/* Make the first "bytes" of the profile usable.  Returns false if that fails. */
 bool
 plh_profile_file_grow(Size bytes)
 {
@@ -281,9 +279,7 @@ plh_profile_file_publish(const char *directory)
 	return false;
 }
 
-/*
- * Is the file still there, and still ours?  If not, the profile is no longer published.
- */
+/* Is the file still there, and still ours?  If not, the profile is no longer published. */
 bool
 plh_profile_file_verify(void)
 {
@@ -297,18 +293,12 @@ plh_profile_file_verify(void)
 	return plh_profile_file_is_published();
 }
 
-/*
- * Does the profile have a file?
- */
 PLH_EVERY_PROCESS bool
 plh_profile_file_is_published(void)
 {
 	return plh_profile != NULL && state.published_path[0] != '\0';
 }
 
-/*
- * Does the file have all of the profile?
- */
 PLH_EVERY_PROCESS bool
 plh_profile_file_is_whole(void)
 {
@@ -316,18 +306,14 @@ plh_profile_file_is_whole(void)
 		plh_profile->published_bytes == region.committed_bytes;
 }
 
-/*
- * Returns how many bytes of memory are behind the profile.
- */
+/* Returns how many bytes of memory are behind the profile. */
 Size
 plh_profile_file_bytes(void)
 {
 	return region.committed_bytes;
 }
 
-/*
- * Remove the file, if there is one.  The memory stays.
- */
+/* Remove the file, if there is one.  The memory stays. */
 void
 plh_profile_file_unlink(void)
 {
@@ -337,9 +323,7 @@ plh_profile_file_unlink(void)
 	state.published_path[0] = '\0';
 }
 
-/*
- * Give up the memory of a profile that was the parent's, and forget its file.
- */
+/* Give up the memory of a profile that was the parent's, and forget its file. */
 void
 plh_profile_file_forget(void)
 {

@@ -12,9 +12,7 @@
 
 #include "profile/profile_layout.h"
 
-/*
- * The memory of this process' profile begins here.  NULL before plh_profile_file_start.
- */
+/* The memory of this process' profile begins here.  NULL before plh_profile_file_start. */
 extern PlhProfileHeader *plh_profile;
 
 extern bool plh_profile_file_start(Size max_bytes);

@@ -33,9 +33,7 @@ static const uint32 fixed_bytes[PLH_RECORD_KINDS] = {
 	[PLH_RECORD_EXAMPLE] = offsetof(PlhExampleRecord, text)
 };
 
-/*
- * Say in a header that it, and the records behind it, have this layout.
- */
+/* Say in a header that it, and the records behind it, have this layout. */
 void
 plh_profile_image_note_layout(PlhProfileHeader *header)
 {
@@ -43,9 +41,7 @@ plh_profile_image_note_layout(PlhProfileHeader *header)
 	header->layout_version = PLH_LAYOUT_VERSION;
 }
 
-/*
- * Is that the header of a profile of this layout?  Only its start is looked at.
- */
+/* Is that the header of a profile of this layout?  Only its start is looked at. */
 bool
 plh_profile_image_has_layout(const PlhProfileHeader *header)
 {
@@ -118,9 +114,7 @@ assert_in_image(const PlhProfileImage *image, const PlhRecord *record)
 	Assert(offset + record->bytes <= image->bytes);
 }
 
-/*
- * Returns the record of that kind at an offset, or NULL if none is sound.
- */
+/* Returns the record of that kind at an offset, or NULL if none is sound. */
 const void *
 plh_profile_image_at(const PlhProfileImage *image, uint32 offset, PlhRecordKind kind)
 {
@@ -213,9 +207,6 @@ plh_profile_image_own(const PlhProfileHeader *header)
 	return &own;
 }
 
-/*
- * Returns how many sites hold something.
- */
 uint32
 plh_profile_image_live_sites(const PlhProfileImage *image)
 {
@@ -239,9 +230,7 @@ plh_profile_image_backend_type(const PlhProfileImage *image)
 		GetBackendTypeDesc(image->header->backend_type);
 }
 
-/*
- * Returns the offset of a record in the profile, which never changes.
- */
+/* Returns the offset of a record in the profile, which never changes. */
 uint32
 plh_profile_image_offset(const PlhProfileImage *image, const void *record)
 {
@@ -249,9 +238,7 @@ plh_profile_image_offset(const PlhProfileImage *image, const void *record)
 	return (const char *) record - (const char *) image->header;
 }
 
-/*
- * Returns how many samples of that process are not counted as live, or not at their site.
- */
+/* Returns how many samples of that process are not counted as live, or not at their site. */
 int64
 plh_profile_image_lost_samples(const PlhProfileHeader *header)
 {
@@ -262,9 +249,7 @@ plh_profile_image_lost_samples(const PlhProfileHeader *header)
 	return sum;
 }
 
-/*
- * Returns the stack at an offset; NULL if libunwind found no frames for it.
- */
+/* Returns the stack at an offset; NULL if libunwind found no frames for it. */
 const PlhStackRecord *
 plh_profile_image_stack(const PlhProfileImage *image, uint32 offset)
 {
@@ -273,9 +258,7 @@ plh_profile_image_stack(const PlhProfileImage *image, uint32 offset)
 	return stack != NULL && stack->depth > 0 ? stack : NULL;
 }
 
-/*
- * Returns the module that frames refer to by "index".
- */
+/* Returns the module that frames refer to by "index". */
 const PlhModuleRecord *
 plh_profile_image_module(const PlhProfileImage *image, uint32 index)
 {
@@ -284,9 +267,7 @@ plh_profile_image_module(const PlhProfileImage *image, uint32 index)
 	return plh_profile_image_at(image, image->modules[index], PLH_RECORD_MODULE);
 }
 
-/*
- * Are these the same binary?  Those without a build-id are, by their path.
- */
+/* Are these the same binary?  Those without a build-id are, by their path. */
 bool
 plh_profile_image_is_same_module(const PlhModuleRecord *left, const PlhModuleRecord *right)
 {
@@ -306,9 +287,7 @@ plh_profile_image_is_whole(const PlhProfileHeader *header)
 	return header->used_bytes <= header->published_bytes;
 }
 
-/*
- * Returns the bound of the error of the bytes that the process holds.
- */
+/* Returns the bound of the error of the bytes that the process holds. */
 double
 plh_profile_image_live_error_bytes(const PlhProfileHeader *header)
 {
@@ -350,9 +329,7 @@ plh_profile_image_lifetime_name(uint32 lifetime)
 	return lifetime < PLH_LIFETIMES ? names[lifetime] : "unknown";
 }
 
-/*
- * The most that the process ever had, by its samples or by the kernel's count.
- */
+/* The most that the process ever had, by its samples or by the kernel's count. */
 int64
 plh_profile_image_peak_bytes(const PlhProfileHeader *header)
 {

@@ -76,9 +76,7 @@ static PLH_LARGE struct
 	uint32		next_step;		/* of a walk over all records; 0: the first */
 }			state;
 
-/*
- * Make the table of buckets.  Returns false if there is no memory for it.
- */
+/* Make the table of buckets.  Returns false if there is no memory for it. */
 bool
 plh_profile_records_begin(void)
 {
@@ -87,9 +85,7 @@ plh_profile_records_begin(void)
 								  plh_load_settings.max_profile_size / BYTES_PER_BUCKET, 0);
 }
 
-/*
- * Give up all records, as those of another profile are to come.
- */
+/* Give up all records, as those of another profile are to come. */
 void
 plh_profile_records_forget(void)
 {
@@ -97,9 +93,7 @@ plh_profile_records_forget(void)
 	memset(&state, 0, sizeof(state));
 }
 
-/*
- * Returns the size of a record that needs that many bytes.
- */
+/* Returns the size of a record that needs that many bytes. */
 Size
 plh_profile_records_size(Size bytes)
 {
@@ -118,7 +112,6 @@ list_of(FreeList *lists, Size bytes)
 #define PREVIOUS_OF(offset) \
 	(((PlhRecord *) plh_profile_records_at(offset))->hash)
 
-/* Put a free record in front of its list. */
 static void
 push(FreeList *lists, uint32 offset)
 {
@@ -142,7 +135,6 @@ is_waiting(const PlhRecord *record)
 	return record->references == plh_profile->round + 1;
 }
 
-/* Take a free record out of its list. */
 static void
 unlist(uint32 offset)
 {
@@ -261,9 +253,7 @@ plh_profile_records_take(Size bytes)
 	return record;
 }
 
-/*
- * Give back room that was taken and is not used.
- */
+/* Give back room that was taken and is not used. */
 void
 plh_profile_records_return(void *taken)
 {
@@ -295,7 +285,6 @@ chain(PlhRecord *record)
 	*bucket = plh_profile_records_offset(record);
 }
 
-/* Take a record out of its chain. */
 static void
 unchain(PlhRecord *record)
 {
@@ -311,9 +300,7 @@ unchain(PlhRecord *record)
 	state.records--;
 }
 
-/*
- * Make a filled-in record part of the profile.  Returns its offset.
- */
+/* Make a filled-in record part of the profile.  Returns its offset. */
 uint32
 plh_profile_records_add(void *filled, PlhRecordKind kind, Size bytes, uint32 hash)
 {
@@ -343,9 +330,7 @@ plh_profile_records_add(void *filled, PlhRecordKind kind, Size bytes, uint32 has
 	return offset;
 }
 
-/*
- * Enter a record, whose key has changed, under another hash.
- */
+/* Enter a record, whose key has changed, under another hash. */
 void
 plh_profile_records_rehash(uint32 offset, uint32 hash)
 {
@@ -423,9 +408,7 @@ plh_profile_records_step(void)
 	return record;
 }
 
-/*
- * End a round of recycling: what was given up in it can be used from now on.
- */
+/* End a round of recycling: what was given up in it can be used from now on. */
 void
 plh_profile_records_end_round(void)
 {
@@ -447,18 +430,13 @@ plh_profile_records_end_round(void)
 	memset(state.given_up, 0, sizeof(state.given_up));
 }
 
-/*
- * Returns how many bytes the records of a kind take.
- */
 Size
 plh_profile_records_bytes(PlhRecordKind kind)
 {
 	return state.bytes_by_kind[kind];
 }
 
-/*
- * Returns how many bytes all records take that are not free.
- */
+/* Returns how many bytes all records take that are not free. */
 Size
 plh_profile_records_bytes_in_use(void)
 {

@@ -33,9 +33,7 @@
 /* For each byte that is taken, a round walks over this many. */
 #define WALK_PER_BYTE 16
 
-/*
- * Where no room is left, a round walks over this many bytes at once, which takes some 100 us.
- */
+/* Where no room is left, a round walks over this many bytes at once, which takes some 100 us. */
 #define HURRY_BYTES ((Size) 512 * 1024)
 
 /*
@@ -369,9 +367,7 @@ plh_profile_recycling_suspend(void)
 	plh_guard_restore(was_held);
 }
 
-/*
- * Go on with recycling, unless it was suspended more than once.
- */
+/* Go on with recycling, unless it was suspended more than once. */
 void
 plh_profile_recycling_resume(void)
 {
@@ -379,9 +375,7 @@ plh_profile_recycling_resume(void)
 	state.suspensions--;
 }
 
-/*
- * Forget the round at work, as it is about another profile.
- */
+/* Forget the round at work, as it is about another profile. */
 void
 plh_profile_recycling_forget(void)
 {

@@ -20,9 +20,7 @@ typedef struct PlhRecyclingPins
 
 extern PlhRecyclingPins plh_profile_recycling_pins;
 
-/*
- * These change when a stack, or a site, is given up: its offset may become that of another.
- */
+/* These change when a stack, or a site, is given up: its offset may become that of another. */
 extern uint32 plh_profile_recycling_generation;
 extern uint32 plh_profile_recycling_site_generation;
 

@@ -26,7 +26,6 @@
 #define SHARE_FOR_HEADERS 8		/* an eighth of the share */
 #define LEFT_FOR_HEADERS ((uint64) 4 * 1024 * 1024)
 
-/* The files of a directory. */
 typedef struct DirectoryFiles
 {
 	const char *directory;
@@ -57,7 +56,6 @@ add_file(const char *name, void *arg)
 		files->bytes += (uint64) status.st_blocks * 512;
 }
 
-/* Returns how many bytes the files of a directory take. */
 static uint64
 bytes_of_files(const char *directory)
 {

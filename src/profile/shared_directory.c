@@ -33,7 +33,6 @@ note_path(char *path, Size room, const char *directory)
 	snprintf(path, room, "%s/" NOTE_FILE, directory);
 }
 
-/* Write the text.  Returns its length. */
 static int
 compose(char *text, Size room)
 {
@@ -60,9 +59,7 @@ compose(char *text, Size room)
 	return Min(length, (int) room - 1);
 }
 
-/*
- * Write the note, instead of one of a former server.
- */
+/* Write the note, instead of one of a former server. */
 void
 plh_shared_directory_note(const char *directory)
 {
@@ -92,9 +89,7 @@ count_others(const char *name, void *arg)
 	*others += strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && strcmp(name, NOTE_FILE) != 0;
 }
 
-/*
- * Remove the note if there is nothing else in the directory.
- */
+/* Remove the note if there is nothing else in the directory. */
 void
 plh_shared_directory_remove_note(const char *directory)
 {
@@ -107,9 +102,7 @@ plh_shared_directory_remove_note(const char *directory)
 	(void) unlink(path);
 }
 
-/*
- * Is there such a directory, ours alone?  If not, errno is set.
- */
+/* Is there such a directory, ours alone?  If not, errno is set. */
 PlhDirectoryFault
 plh_shared_directory_check(const char *path)
 {

@@ -75,7 +75,6 @@ plh_site_facts_next(PlhSiteFacts *facts, const PlhProfileImage *image,
 	return false;
 }
 
-/* Add the counters of a site to sums. */
 void
 plh_site_facts_sum(PlhCounters *sums, const PlhCounters *counters)
 {

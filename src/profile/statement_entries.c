@@ -139,7 +139,6 @@ routine_place(PlhStatementEntry *entry, const char *name, Size bytes)
 	return place;
 }
 
-/* Add the frame of a routine to the stack of an entry. */
 static void
 note_routine(PlhStatementEntry *entry, const StackSource *source, PlhFrame frame)
 {

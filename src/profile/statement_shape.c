@@ -52,7 +52,6 @@ is_of(char c, uint8 class)
 	return (classes[(unsigned char) c] & class) != 0;
 }
 
-/* Do these two bytes come next? */
 static inline bool
 is_next(const Reading *reading, char first, char second)
 {
@@ -225,9 +224,7 @@ read_special(Reading *reading)
 		read_other(reading);
 }
 
-/*
- * Make the shape of a statement, which is not longer than the statement.
- */
+/* Make the shape of a statement, which is not longer than the statement. */
 void
 plh_statement_shape_of(PlhStatementShape *shape, const char *text, Size length)
 {
@@ -264,9 +261,6 @@ compare(const PlhStatementShape *left, const PlhStatementShape *right)
 	return memcmp(left->text, right->text, left->length);
 }
 
-/*
- * Has a statement that shape?
- */
 bool
 plh_statement_shape_equals(const PlhStatementShape *shape, const char *text, Size length)
 {
@@ -276,9 +270,7 @@ plh_statement_shape_equals(const PlhStatementShape *shape, const char *text, Siz
 	return compare(shape, &other) == 0;
 }
 
-/*
- * The order of two statements by their shapes: 0 if they have the same.
- */
+/* The order of two statements by their shapes: 0 if they have the same. */
 int
 plh_statement_shape_compare(const char *left, Size left_length,
 							const char *right, Size right_length)

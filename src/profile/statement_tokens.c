@@ -111,7 +111,6 @@ dollar_mark_end(const char *at, const char *end)
 	return at < end ? at + 1 : NULL;
 }
 
-/* Returns the end of a string in dollars. */
 static const char *
 dollar_end(const char *at, const char *end, const char *mark_end, bool *is_whole)
 {
