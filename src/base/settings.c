@@ -114,33 +114,22 @@ assign_int(int newval, void *extra)
 	sampling_changed();
 }
 
-static void
-assign_dump_min_bytes(int newval, void *extra)
-{
-	plh_dump_min_bytes = newval * 1024.0;
-}
+/* Defines the hook that keeps a size, which its GUC variable has in kB, in bytes. */
+#define ASSIGN_BYTES(setting) \
+	static void \
+	assign_##setting(int newval, void *extra) \
+	{ \
+		plh_##setting = newval * 1024.0; \
+	}
 
-static void
-assign_dump_min_peak(int newval, void *extra)
-{
-	plh_dump_min_peak = newval * 1024.0;
-}
+ASSIGN_BYTES(dump_min_bytes)
+ASSIGN_BYTES(dump_min_peak)
+ASSIGN_BYTES(dump_growth)
+ASSIGN_BYTES(dump_max_size)
+ASSIGN_BYTES(process_memory_limit)
+ASSIGN_BYTES(server_memory_limit)
 
-static void
-assign_dump_growth(int newval, void *extra)
-{
-	plh_dump_growth = newval * 1024.0;
-}
-
-static void
-assign_dump_max_size(int newval, void *extra)
-{
-	plh_dump_max_size = newval * 1024.0;
-}
-
-/*
- * A limit that a new session has reached, or nearly, would leave nobody to change it.
- */
+/* A limit that a new session has reached, or nearly, would leave nobody to change it. */
 static bool
 check_process_memory_limit(int *newval, void **extra, GucSource source)
 {
@@ -149,18 +138,6 @@ check_process_memory_limit(int *newval, void **extra, GucSource source)
 	GUC_check_errdetail("A session needs some megabytes before it does anything.");
 	GUC_check_errhint("Use 16MB or more, or 0 for no limit.");
 	return false;
-}
-
-static void
-assign_process_memory_limit(int newval, void *extra)
-{
-	plh_process_memory_limit = newval * 1024.0;
-}
-
-static void
-assign_server_memory_limit(int newval, void *extra)
-{
-	plh_server_memory_limit = newval * 1024.0;
 }
 
 /*
@@ -177,29 +154,18 @@ may_be_set(bool is_same)
 	return false;
 }
 
-static bool
-check_max_stack_depth(int *newval, void **extra, GucSource source)
-{
-	return may_be_set(*newval == plh_load_settings.max_stack_depth);
-}
+/* Defines the hook of a fixed setting that is a number. */
+#define CHECK_FIXED(setting) \
+	static bool \
+	check_##setting(int *newval, void **extra, GucSource source) \
+	{ \
+		return may_be_set(*newval == plh_load_settings.setting); \
+	}
 
-static bool
-check_max_profile_size(int *newval, void **extra, GucSource source)
-{
-	return may_be_set(*newval == plh_load_settings.max_profile_size);
-}
-
-static bool
-check_max_live_samples(int *newval, void **extra, GucSource source)
-{
-	return may_be_set(*newval == plh_load_settings.max_live_samples);
-}
-
-static bool
-check_max_statements(int *newval, void **extra, GucSource source)
-{
-	return may_be_set(*newval == plh_load_settings.max_statements);
-}
+CHECK_FIXED(max_stack_depth)
+CHECK_FIXED(max_profile_size)
+CHECK_FIXED(max_live_samples)
+CHECK_FIXED(max_statements)
 
 /* Does the path of a directory leave room for the names of its files? */
 static bool
@@ -275,184 +241,129 @@ assign_log(const char *newval, void *extra)
 	(void) read_log_list(newval, true);
 }
 
-/* Define the settings that say which allocations are sampled. */
 static void
 define_sampling_settings(void)
 {
 	DefineCustomBoolVariable("pg_leakhunt.enabled", "Samples memory allocations.", NULL,
-							 &plh_enabled, true,
-							 PGC_SIGHUP, 0,
-							 NULL, assign_enabled, NULL);
+							 &plh_enabled, true, PGC_SIGHUP, 0, NULL, assign_enabled, NULL);
 	DefineCustomIntVariable("pg_leakhunt.sample_interval",
 							"Mean number of allocated bytes between two samples.",
 							"1 takes every allocation: exact, and slow. From 256 kB on, memory that ends with a query or transaction has eight times the interval while there is little of it.",
-							&plh_sample_interval, 512 * 1024, 1, INT_MAX,
-							PGC_SUSET, GUC_UNIT_BYTE,
+							&plh_sample_interval, 512 * 1024, 1, INT_MAX, PGC_SUSET, GUC_UNIT_BYTE,
 							NULL, assign_int, NULL);
 	DefineCustomEnumVariable("pg_leakhunt.scope",
 							 "Selects the memory contexts whose samples are kept.",
 							 "\"long_lived\" keeps those that live as long as the session, \"all\" keeps all.",
-							 &plh_scope, PLH_SCOPE_ALL, scope_options,
-							 PGC_SUSET, 0,
+							 &plh_scope, PLH_SCOPE_ALL, scope_options, PGC_SUSET, 0,
 							 NULL, assign_int, NULL);
 	DefineCustomBoolVariable("pg_leakhunt.track_queries",
-							 "Tells samples of different statements apart.",
-							 NULL,
-							 &plh_track_queries, true,
-							 PGC_SIGHUP, 0,
-							 NULL, NULL, NULL);
+							 "Tells samples of different statements apart.", NULL,
+							 &plh_track_queries, true, PGC_SIGHUP, 0, NULL, NULL, NULL);
 	DefineCustomBoolVariable("pg_leakhunt.track_malloc",
 							 "Samples calls of malloc outside of memory contexts.",
 							 "Needs pg_leakhunt_malloc.so in LD_PRELOAD.",
-							 &plh_track_malloc, true,
-							 PGC_SIGHUP, 0,
-							 NULL, assign_bool, NULL);
+							 &plh_track_malloc, true, PGC_SIGHUP, 0, NULL, assign_bool, NULL);
 }
 
-/* Define the settings of the size and the place of profiles. */
 static void
 define_profile_settings(GucContext fixed)
 {
 	DefineCustomIntVariable("pg_leakhunt.max_stack_depth",
 							"Number of frames kept of each stack, counted from the allocation.",
-							NULL,
-							&max_stack_depth_setting, 64, 4, PLH_MAX_FRAMES,
-							fixed, 0,
+							NULL, &max_stack_depth_setting, 64, 4, PLH_MAX_FRAMES, fixed, 0,
 							check_max_stack_depth, NULL, NULL);
 	DefineCustomIntVariable("pg_leakhunt.max_profile_size",
 							"Maximum size of each process' profile.",
 							"Samples of call sites that do not fit are counted at the site [no room].",
 							&max_profile_size_setting, 8 * 1024 * 1024,
-							128 * 1024, 1024 * 1024 * 1024,
-							fixed, GUC_UNIT_BYTE,
+							128 * 1024, 1024 * 1024 * 1024, fixed, GUC_UNIT_BYTE,
 							check_max_profile_size, NULL, NULL);
 	DefineCustomIntVariable("pg_leakhunt.max_live_samples",
 							"Maximum number of live samples that each process keeps.",
 							"Rounded up to a power of two.  Samples beyond it are dropped and counted as such.",
-							&max_live_samples_setting, 1000000, 16, 100000000,
-							fixed, 0,
+							&max_live_samples_setting, 1000000, 16, 100000000, fixed, 0,
 							check_max_live_samples, NULL, NULL);
 	DefineCustomStringVariable("pg_leakhunt.profile_directory",
 							   "Directory of the processes' profiles.",
 							   "Empty selects a directory of this server's own in /dev/shm.",
-							   &profile_directory_setting, "",
-							   fixed, GUC_SUPERUSER_ONLY,
+							   &profile_directory_setting, "", fixed, GUC_SUPERUSER_ONLY,
 							   check_profile_directory, NULL, NULL);
-}
-
-/* Define the settings of pg_leakhunt_statements. */
-static void
-define_statement_settings(GucContext fixed)
-{
 	DefineCustomIntVariable("pg_leakhunt.statement_min_bytes",
 							"Minimum peak of a statement in a process to be counted in pg_leakhunt_statements.",
 							"Of an estimate, the lower end counts.",
 							&plh_statement_min_bytes, 1024 * 1024, 0, INT_MAX,
-							PGC_SIGHUP, GUC_UNIT_BYTE,
-							NULL, NULL, NULL);
+							PGC_SIGHUP, GUC_UNIT_BYTE, NULL, NULL, NULL);
 	DefineCustomIntVariable("pg_leakhunt.max_statements",
 							"Maximum number of statements in pg_leakhunt_statements.",
 							"Beyond it, the statement that was used least has to go.  0 keeps none.",
-							&max_statements_setting, 5000, 0, PLH_MAX_STATEMENTS,
-							fixed, 0,
+							&max_statements_setting, 5000, 0, PLH_MAX_STATEMENTS, fixed, 0,
 							check_max_statements, NULL, NULL);
 }
 
-/* Define the settings of dumps. */
 static void
 define_dump_settings(GucContext fixed)
 {
 	DefineCustomBoolVariable("pg_leakhunt.dump_on_exit", "Writes a dump file when a process exits.",
-							 NULL,
-							 &plh_dump_on_exit, true,
-							 PGC_SIGHUP, 0,
-							 NULL, NULL, NULL);
+							 NULL, &plh_dump_on_exit, true, PGC_SIGHUP, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("pg_leakhunt.dump_min_bytes",
 							"Minimum live bytes for an exiting process to write a dump.",
 							"A quarter of that is enough at a single call site.  The lower end of the estimate counts.",
-							&dump_min_bytes_setting, 32 * 1024, 0, INT_MAX,
-							PGC_SIGHUP, GUC_UNIT_KB,
+							&dump_min_bytes_setting, 32 * 1024, 0, INT_MAX, PGC_SIGHUP, GUC_UNIT_KB,
 							NULL, assign_dump_min_bytes, NULL);
 	DefineCustomIntVariable("pg_leakhunt.dump_min_peak",
 							"Minimum peak of a process' memory for it to write a dump when it exits.",
 							"Its live bytes, or all of its private memory, at their highest.  Never less than twice what work_mem allows a node of a plan.",
-							&dump_min_peak_setting, 256 * 1024, 0, INT_MAX,
-							PGC_SIGHUP, GUC_UNIT_KB,
+							&dump_min_peak_setting, 256 * 1024, 0, INT_MAX, PGC_SIGHUP, GUC_UNIT_KB,
 							NULL, assign_dump_min_peak, NULL);
 	DefineCustomIntVariable("pg_leakhunt.dump_growth",
 							"Growth of a process' memory that makes it write another dump.",
 							"Of its live bytes, or all of its private memory.  0 writes none.  At most one per second and process, and none that would take more than a hundredth of its time.",
-							&dump_growth_setting, 1024 * 1024, 0, INT_MAX,
-							PGC_SIGHUP, GUC_UNIT_KB,
+							&dump_growth_setting, 1024 * 1024, 0, INT_MAX, PGC_SIGHUP, GUC_UNIT_KB,
 							NULL, assign_dump_growth, NULL);
 	DefineCustomIntVariable("pg_leakhunt.dump_keep", "Number of dump files of each reason to keep.",
 							"The oldest ones beyond it are removed.  All files in the directory count, whichever server wrote them.",
-							&plh_dump_keep, 100, 1, 1000000,
-							PGC_SIGHUP, 0,
-							NULL, NULL, NULL);
+							&plh_dump_keep, 100, 1, 1000000, PGC_SIGHUP, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("pg_leakhunt.dump_max_size",
 							"Maximum size of all dump files together, with their texts.",
 							"The oldest ones of the reason that has most bytes are removed.  The youngest of each reason always stays.",
 							&dump_max_size_setting, 1024 * 1024, 0, INT_MAX,
-							PGC_SIGHUP, GUC_UNIT_KB,
-							NULL, assign_dump_max_size, NULL);
+							PGC_SIGHUP, GUC_UNIT_KB, NULL, assign_dump_max_size, NULL);
 	DefineCustomBoolVariable("pg_leakhunt.dump_text",
-							 "Writes a text for jeprof and pprof beside each dump file.",
-							 NULL,
-							 &plh_dump_text, true,
-							 PGC_SIGHUP, 0,
-							 NULL, NULL, NULL);
+							 "Writes a text for jeprof and pprof beside each dump file.", NULL,
+							 &plh_dump_text, true, PGC_SIGHUP, 0, NULL, NULL, NULL);
 	DefineCustomStringVariable("pg_leakhunt.dump_directory", "Directory of the dump files.",
 							   "A relative path starts in the data directory.",
-							   &dump_directory_setting, "pg_leakhunt",
-							   fixed, GUC_SUPERUSER_ONLY,
+							   &dump_directory_setting, "pg_leakhunt", fixed, GUC_SUPERUSER_ONLY,
 							   check_dump_directory, NULL, NULL);
 }
 
-/* Define the setting of what is logged. */
-static void
-define_log_setting(void)
-{
-	DefineCustomStringVariable("pg_leakhunt.log", "Selects what is logged without being asked.",
-							   "\"exits\": a summary of each process that is worth a dump file when it exits, at most ten of each role in a minute. \"findings\": each finding of pg_leakhunt_suspects when it is new, and again when it is four times as large, at most ten in a minute. That needs pg_leakhunt in shared_preload_libraries.",
-							   &log_setting, "exits, findings",
-							   PGC_SIGHUP, GUC_LIST_INPUT,
-							   check_log, assign_log, NULL);
-}
-
-/* Define the settings of what is done before it is too late. */
+/* Define the settings of limits, of the log, and of the names of functions. */
 static void
 define_watch_settings(void)
 {
 	DefineCustomIntVariable("pg_leakhunt.process_memory_limit",
 							"Private memory beyond which limit_action applies to a process.",
 							"To sessions and their parallel workers, each by itself.  At least 16 MB.  0 is no limit.",
-							&process_memory_limit_setting, 0, 0, INT_MAX,
-							PGC_SUSET, GUC_UNIT_KB,
+							&process_memory_limit_setting, 0, 0, INT_MAX, PGC_SUSET, GUC_UNIT_KB,
 							check_process_memory_limit, assign_process_memory_limit, NULL);
 	DefineCustomIntVariable("pg_leakhunt.server_memory_limit",
 							"Private memory of all processes together beyond which limit_action applies to one of them.",
 							"To the session whose statement holds most.  0 is no limit.  Needs pg_leakhunt in shared_preload_libraries.",
-							&server_memory_limit_setting, 0, 0, INT_MAX,
-							PGC_SIGHUP, GUC_UNIT_KB,
+							&server_memory_limit_setting, 0, 0, INT_MAX, PGC_SIGHUP, GUC_UNIT_KB,
 							NULL, assign_server_memory_limit, NULL);
 	DefineCustomEnumVariable("pg_leakhunt.limit_action",
 							 "What happens to a session that is beyond a memory limit.",
 							 "\"log\" logs it, \"error\" also ends its statement with an error, \"terminate\" also ends a session that holds too much when it is idle.",
-							 &plh_limit_action, PLH_LIMIT_LOG, limit_options,
-							 PGC_SUSET, 0,
+							 &plh_limit_action, PLH_LIMIT_LOG, limit_options, PGC_SUSET, 0,
 							 NULL, NULL, NULL);
-}
-
-/* Define the setting of the names of functions. */
-static void
-define_symbol_settings(void)
-{
+	DefineCustomStringVariable("pg_leakhunt.log", "Selects what is logged without being asked.",
+							   "\"exits\": a summary of each process that is worth a dump file when it exits, at most ten of each role in a minute. \"findings\": each finding of pg_leakhunt_suspects when it is new, and again when it is four times as large, at most ten in a minute. That needs pg_leakhunt in shared_preload_libraries.",
+							   &log_setting, "exits, findings", PGC_SIGHUP, GUC_LIST_INPUT,
+							   check_log, assign_log, NULL);
 	DefineCustomStringVariable("pg_leakhunt.debuginfod_urls",
 							   "Debuginfod servers that are asked for the names of functions.",
 							   "Addresses, separated by spaces.  Empty asks those of DEBUGINFOD_URLS in the server's environment, \"system\" also those in /etc/debuginfod, \"none\" asks nobody.",
-							   &plh_debuginfod_urls, "",
-							   PGC_SUSET, GUC_SUPERUSER_ONLY,
+							   &plh_debuginfod_urls, "", PGC_SUSET, GUC_SUPERUSER_ONLY,
 							   NULL, NULL, NULL);
 }
 
@@ -467,8 +378,7 @@ define_developer_settings(void)
 							 "Logs which allocation pg_leakhunt_check is about to make fail.",
 							 "Before it does so, with fail => 'each'.  Should the server crash there, the last of these lines names it.  The statement runs once more for each.",
 							 &plh_check_trace, false,
-							 PGC_SUSET, GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE,
-							 NULL, NULL, NULL);
+							 PGC_SUSET, GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
 	DefineCustomIntVariable("pg_leakhunt.keeper_interval",
 							"Time between two looks of the keeper for findings, for pg_leakhunt's own tests.",
 							"All else that it does again and again keeps in proportion.",
@@ -492,11 +402,8 @@ plh_settings_define(void (*on_change) (void), void (*on_enabled) (bool enabled))
 	enabled_changed = on_enabled;
 	define_sampling_settings();
 	define_profile_settings(fixed);
-	define_statement_settings(fixed);
 	define_dump_settings(fixed);
 	define_watch_settings();
-	define_log_setting();
-	define_symbol_settings();
 	define_developer_settings();
 	MarkGUCPrefixReserved("pg_leakhunt");
 
@@ -511,9 +418,7 @@ plh_settings_define(void (*on_change) (void), void (*on_enabled) (bool enabled))
 	loaded = fixed != PGC_POSTMASTER;
 }
 
-/*
- * Returns the name of a scope that users see.  The number comes from a profile and may be any.
- */
+/* Returns the name of a scope that users see.  The number comes from a profile and may be any. */
 const char *
 plh_settings_scope_name(uint32 scope)
 {
