@@ -150,27 +150,22 @@ no_memory(void)
 	return NULL;
 }
 
-#define FIRST_CALL(function, ...) \
-	(find_next_functions(), \
-	 NEXT(function) == first_##function ? no_memory() : NEXT(function) (__VA_ARGS__))
+/* Defines what next.function starts with, with these parameters and arguments in parentheses. */
+#define DEFINE_FIRST(function, parameters, arguments) \
+	static void * \
+	first_##function parameters \
+	{ \
+		find_next_functions(); \
+		return NEXT(function) == first_##function ? no_memory() : NEXT(function) arguments; \
+	}
 
-static void *
-first_malloc(size_t size)
-{
-	return FIRST_CALL(malloc, size);
-}
-
-static void *
-first_calloc(size_t count, size_t each)
-{
-	return FIRST_CALL(calloc, count, each);
-}
-
-static void *
-first_realloc(void *block, size_t size)
-{
-	return FIRST_CALL(realloc, block, size);
-}
+DEFINE_FIRST(malloc, (size_t size), (size))
+DEFINE_FIRST(calloc, (size_t count, size_t each), (count, each))
+DEFINE_FIRST(realloc, (void *block, size_t size), (block, size))
+DEFINE_FIRST(memalign, (size_t alignment, size_t size), (alignment, size))
+DEFINE_FIRST(aligned_alloc, (size_t alignment, size_t size), (alignment, size))
+DEFINE_FIRST(valloc, (size_t size), (size))
+DEFINE_FIRST(pvalloc, (size_t size), (size))
 
 static void
 first_free(void *block)
@@ -180,36 +175,12 @@ first_free(void *block)
 		NEXT(free) (block);
 }
 
-static void *
-first_memalign(size_t alignment, size_t size)
-{
-	return FIRST_CALL(memalign, alignment, size);
-}
-
-static void *
-first_aligned_alloc(size_t alignment, size_t size)
-{
-	return FIRST_CALL(aligned_alloc, alignment, size);
-}
-
 static int
 first_posix_memalign(void **block, size_t alignment, size_t size)
 {
 	find_next_functions();
 	return NEXT(posix_memalign) == first_posix_memalign ? ENOMEM :
 		NEXT(posix_memalign) (block, alignment, size);
-}
-
-static void *
-first_valloc(size_t size)
-{
-	return FIRST_CALL(valloc, size);
-}
-
-static void *
-first_pvalloc(size_t size)
-{
-	return FIRST_CALL(pvalloc, size);
 }
 
 /* What an allocation on the slow path needs to know when the block is there. */
@@ -283,23 +254,31 @@ may_be_sample(const void *block)
 	return block != NULL && plh_filter_has(filter, block);
 }
 
-static OUT_OF_LINE void *
-slow_malloc(size_t size, const void *caller)
-{
-	Allocation	allocation = begin_allocation(size, caller);
-	void	   *block = NEXT(malloc) (size);
+#define LIST(...) __VA_ARGS__
 
-	end_allocation(&allocation, block);
-	return block;
-}
+/* Defines a function that allocates "size" bytes; its slow path has "caller" besides. */
+#define DEFINE_ALLOCATION(function, parameters, arguments) \
+	static OUT_OF_LINE void * \
+	slow_##function(LIST parameters, const void *caller) \
+	{ \
+		Allocation	allocation = begin_allocation(size, caller); \
+		void	   *block = NEXT(function) arguments; \
+		end_allocation(&allocation, block); \
+		return block; \
+	} \
+	DEFINES void * \
+	function parameters \
+	{ \
+		if (IS_RARE(plh_countdown_step_is_over(&countdown, size))) \
+			return slow_##function(LIST arguments, CALLER); \
+		return NEXT(function) arguments; \
+	}
 
-DEFINES void *
-malloc(size_t size)
-{
-	if (IS_RARE(plh_countdown_step_is_over(&countdown, size)))
-		return slow_malloc(size, CALLER);
-	return NEXT(malloc) (size);
-}
+DEFINE_ALLOCATION(malloc, (size_t size), (size))
+DEFINE_ALLOCATION(memalign, (size_t alignment, size_t size), (alignment, size))
+DEFINE_ALLOCATION(aligned_alloc, (size_t alignment, size_t size), (alignment, size))
+DEFINE_ALLOCATION(valloc, (size_t size), (size))
+DEFINE_ALLOCATION(pvalloc, (size_t size), (size))
 
 static OUT_OF_LINE void *
 slow_calloc(size_t count, size_t each, const void *caller)
@@ -435,42 +414,6 @@ reallocarray(void *block, size_t count, size_t each)
 	return realloc(block, size);
 }
 
-static OUT_OF_LINE void *
-slow_memalign(size_t alignment, size_t size, const void *caller)
-{
-	Allocation	allocation = begin_allocation(size, caller);
-	void	   *block = NEXT(memalign) (alignment, size);
-
-	end_allocation(&allocation, block);
-	return block;
-}
-
-DEFINES void *
-memalign(size_t alignment, size_t size)
-{
-	if (IS_RARE(plh_countdown_step_is_over(&countdown, size)))
-		return slow_memalign(alignment, size, CALLER);
-	return NEXT(memalign) (alignment, size);
-}
-
-static OUT_OF_LINE void *
-slow_aligned_alloc(size_t alignment, size_t size, const void *caller)
-{
-	Allocation	allocation = begin_allocation(size, caller);
-	void	   *block = NEXT(aligned_alloc) (alignment, size);
-
-	end_allocation(&allocation, block);
-	return block;
-}
-
-DEFINES void *
-aligned_alloc(size_t alignment, size_t size)
-{
-	if (IS_RARE(plh_countdown_step_is_over(&countdown, size)))
-		return slow_aligned_alloc(alignment, size, CALLER);
-	return NEXT(aligned_alloc) (alignment, size);
-}
-
 static OUT_OF_LINE int
 slow_posix_memalign(void **block, size_t alignment, size_t size, const void *caller)
 {
@@ -488,40 +431,4 @@ posix_memalign(void **block, size_t alignment, size_t size)
 	if (IS_RARE(plh_countdown_step_is_over(&countdown, size)))
 		return slow_posix_memalign(block, alignment, size, CALLER);
 	return NEXT(posix_memalign) (block, alignment, size);
-}
-
-static OUT_OF_LINE void *
-slow_valloc(size_t size, const void *caller)
-{
-	Allocation	allocation = begin_allocation(size, caller);
-	void	   *block = NEXT(valloc) (size);
-
-	end_allocation(&allocation, block);
-	return block;
-}
-
-DEFINES void *
-valloc(size_t size)
-{
-	if (IS_RARE(plh_countdown_step_is_over(&countdown, size)))
-		return slow_valloc(size, CALLER);
-	return NEXT(valloc) (size);
-}
-
-static OUT_OF_LINE void *
-slow_pvalloc(size_t size, const void *caller)
-{
-	Allocation	allocation = begin_allocation(size, caller);
-	void	   *block = NEXT(pvalloc) (size);
-
-	end_allocation(&allocation, block);
-	return block;
-}
-
-DEFINES void *
-pvalloc(size_t size)
-{
-	if (IS_RARE(plh_countdown_step_is_over(&countdown, size)))
-		return slow_pvalloc(size, CALLER);
-	return NEXT(pvalloc) (size);
 }
