@@ -1,8 +1,6 @@
 /*
  * directory_names.c
  *	  The names in a directory, read without allocating anything.
- *
- * This code runs inside palloc.
  */
 #include "postgres.h"
 

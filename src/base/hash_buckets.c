@@ -2,8 +2,6 @@
  * hash_buckets.c
  *	  The buckets of a hash table that grows by one of them at a time.
  *
- * This code runs inside palloc.
- *
  * Invariant: bucket b of n buckets, where 2^k <= n < 2^(k+1), holds the items whose hash modulo
  * 2^(k+1) is b or, if that is >= n, whose hash modulo 2^k is b.
  */

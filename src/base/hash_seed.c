@@ -1,8 +1,6 @@
 /*
  * hash_seed.c
  *	  Random numbers that hashes begin with, where others choose what is hashed.
- *
- * This code runs inside palloc.
  */
 #include "postgres.h"
 

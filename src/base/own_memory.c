@@ -1,8 +1,6 @@
 /*
  * own_memory.c
  *	  Reads memory of this process that may not be there.
- *
- * This code runs inside palloc.
  */
 #include "postgres.h"
 

@@ -2,8 +2,6 @@
  * pointer_table.c
  *	  A hash table from pointers to entries of a fixed size that never move.
  *
- * This code runs inside palloc.
- *
  * Invariant: every index below high_entries is either in exactly one chain (its pointer is not
  * NULL) or on the free list (its pointer is NULL).
  */

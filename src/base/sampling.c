@@ -2,8 +2,6 @@
  * sampling.c
  *	  The mathematics of sampling allocations by bytes: gaps, weights, errors.
  *
- * This code runs inside palloc.
- *
  * An allocation of "size" bytes is sampled with p = 1 - exp(-size/interval) and then stands for 1/p
  * chunks.  1/p is rounded to an integer at random, up with the probability of its fraction:
  * rounding keeps the estimate unbiased, makes every sum exact, and lets a free subtract just the

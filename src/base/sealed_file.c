@@ -1,8 +1,6 @@
 /*
  * sealed_file.c
  *	  Files that processes have mapped, protected from being cut short.
- *
- * This code runs inside palloc, too.
  */
 #include "postgres.h"
 

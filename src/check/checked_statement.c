@@ -18,7 +18,7 @@
 #include "utils/resowner.h"
 
 #include "check/checked_statement.h"
-#include "profile/bounded_growth.h"
+#include "profile/profile_records.h"
 #include "profile/profile_file.h"
 #include "profile/profile_image.h"
 

@@ -39,11 +39,11 @@
 #include "check/checked_statement.h"
 #include "check/failing_check.h"
 #include "check/leak_check.h"
-#include "profile/bounded_growth.h"
 #include "profile/profile.h"
 #include "profile/profile_file.h"
 #include "profile/profile_image.h"
 #include "profile/profile_layout.h"
+#include "profile/profile_records.h"
 #include "profile/profile_recycling.h"
 #include "sampler/countdown.h"
 #include "sampler/owner.h"
@@ -296,7 +296,7 @@ plh_leak_check_run(const PlhLeakCheckPlan *plan, PlhLeakCheck *check)
 	 * stack would come a second time.
 	 */
 	jit_enabled = false;
-	bytes_before = plh_bounded_growth_begin(plan->bounded);
+	bytes_before = plh_profile_records_begin_bounded(plan->bounded);
 	plh_countdown_track_all(true);
 	plh_profile_recycling_suspend();
 	PG_TRY();
@@ -306,7 +306,7 @@ plh_leak_check_run(const PlhLeakCheckPlan *plan, PlhLeakCheck *check)
 	PG_FINALLY();
 	{
 		plh_countdown_track_all(false);
-		plh_bounded_growth_end(plan->bounded, bytes_before);
+		plh_profile_records_end_bounded(plan->bounded, bytes_before);
 		plh_profile_recycling_resume();
 		jit_enabled = with_jit;
 		running = false;

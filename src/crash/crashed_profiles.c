@@ -27,7 +27,7 @@
 #include "crash/crashed_profiles.h"
 #include "profile/baseline.h"
 #include "profile/profile_image.h"
-#include "profile/profile_room.h"
+#include "profile/shared_directory.h"
 #include "reader/profile_reader.h"
 
 /* How many of the profiles that are no longer needed stay to be looked at. */

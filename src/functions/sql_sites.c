@@ -17,7 +17,7 @@
 #include "functions/sql_source.h"
 #include "profile/baseline.h"
 #include "profile/profile_image.h"
-#include "profile/site_ages.h"
+#include "profile/site_facts.h"
 #include "profile/site_facts.h"
 #include "reader/collections.h"
 #include "report/listed_site.h"
@@ -239,7 +239,7 @@ put_ages(PlhListedSite *listed, void *arg)
 	int			count = 0;
 
 	if (listed->facts.counters->live_bytes > 0)
-		count = plh_site_ages_list(spans, listed->image, listed->facts.site, ages->now);
+		count = plh_site_facts_ages(spans, listed->image, listed->facts.site, ages->now);
 	if (count > 0)
 		plh_listed_site_describe_stack(listed, ages->texts);
 	for (int i = 0; i < count; i++)

@@ -12,7 +12,7 @@
 #include "miscadmin.h"
 
 #include "judge/statement_limit.h"
-#include "profile/maintenance.h"
+#include "profile/statement_tokens.h"
 
 /* Contexts whose names begin so are of an index build or a VACUUM. */
 static const char *const maintaining_contexts[] = {
@@ -81,11 +81,11 @@ plh_statement_limit(const PlhProfileImage *image, const PlhSiteRecord *site)
 	/* functions of SQL decode the log, too, for a statement like any other */
 	if (header->backend_type == B_AUTOVAC_WORKER ||
 		(statement != NULL &&
-		 plh_maintenance_is_statement(statement->text, statement->text_bytes)) ||
+		 plh_statement_tokens_maintain(statement->text, statement->text_bytes)) ||
 		(context != NULL && (is_decoding(context) || is_decoding_output(image, context))) ||
 		(context != NULL &&
-		 plh_maintenance_begins_with(context->text, context->text_bytes, maintaining_contexts,
-									 lengthof(maintaining_contexts))))
+		 plh_statement_tokens_begin_with(context->text, context->text_bytes, maintaining_contexts,
+										 lengthof(maintaining_contexts))))
 		return Max(header->node_memory_bytes, header->maintenance_bytes);
 	return header->node_memory_bytes;
 }

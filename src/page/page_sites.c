@@ -20,12 +20,12 @@
 
 #include "base/plural.h"
 #include "base/sampling.h"
-#include "report/json.h"
 #include "page/page_sites.h"
-#include "profile/site_ages.h"
+#include "profile/site_facts.h"
 #include "profile/statement_shape.h"
 #include "reader/collections.h"
 #include "report/code_part.h"
+#include "report/json.h"
 #include "report/text_numbers.h"
 
 /* Frames, nodes and stacks are found by what they consist of. */
@@ -283,7 +283,7 @@ append_ages(StringInfo json, const PlhPageSites *sites, const PlhListedSite *lis
 {
 	PlhSiteAge	ages[PLH_SPANS];
 	int			count = listed->bytes <= 0 ? 0 :
-		plh_site_ages_list(ages, listed->image, listed->facts.site, now);
+		plh_site_facts_ages(ages, listed->image, listed->facts.site, now);
 
 	plh_json_open(json, '[');
 	for (int i = 0; i < count; i++)

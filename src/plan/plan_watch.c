@@ -39,8 +39,8 @@
 #include "base/compat.h"
 #include "plan/plan_watch.h"
 #include "process/process.h"
-#include "profile/bounded_growth.h"
 #include "profile/profile_file.h"
+#include "profile/profile_records.h"
 #include "profile/profile_recycling.h"
 #include "sampler/live_samples.h"
 #include "sampler/owner.h"
@@ -281,7 +281,7 @@ begin_sampling(void)
 		return "There is no memory to follow it, or pg_leakhunt_check is running.";
 	plh_profile_recycling_suspend();
 	watch.is_bounded = !has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
-	watch.profile_bytes = plh_bounded_growth_begin(watch.is_bounded);
+	watch.profile_bytes = plh_profile_records_begin_bounded(watch.is_bounded);
 	watch.stage = EXPECTING;
 	return NULL;
 }
@@ -291,7 +291,7 @@ static void
 stop_sampling(void)
 {
 	plh_plan_nodes_stop();
-	plh_bounded_growth_end(watch.is_bounded, watch.profile_bytes);
+	plh_profile_records_end_bounded(watch.is_bounded, watch.profile_bytes);
 }
 
 static void

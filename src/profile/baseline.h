@@ -34,8 +34,7 @@ typedef struct PlhBaseline
 	TimestampTz taken_at;
 	int64		live_bytes;		/* of the process */
 	uint32		round;			/* of recycling */
-	uint32		seen_bytes;		/* of the profile, if a part of it was
-								 * unpublished; 0: all */
+	uint32		seen_bytes;		/* published of the profile; 0: all */
 	PlhBaselineSite sites[FLEXIBLE_ARRAY_MEMBER];
 } PlhBaseline;
 

@@ -8,8 +8,6 @@
  * A dump is synced only where nobody waits for it.  What is not synced may be missing or incomplete
  * after a crash of the machine, which has taken all processes with it anyway; its size and checksum
  * tell.
- *
- * This code runs inside palloc.
  */
 #include "postgres.h"
 
@@ -44,8 +42,7 @@
 /* Cleared in a forked child: the dumps are its parent's. */
 static struct
 {
-	int			sequence;		/* of this process' last dump of itself; 0: of
-								 * none */
+	int			sequence;		/* of our last dump of ourselves; 0: none */
 }			state;
 
 typedef struct DumpFile

@@ -26,8 +26,7 @@ typedef enum PlhDumpPartKind
 typedef struct PlhDumpPart
 {
 	uint32		kind;			/* PlhDumpPartKind */
-	uint32		padding;		/* bytes behind the part, up to a multiple of
-								 * 8 */
+	uint32		padding;		/* bytes behind it, up to a multiple of 8 */
 	uint64		bytes;			/* of the part, without these */
 } PlhDumpPart;
 
@@ -42,8 +41,7 @@ typedef struct PlhFrameName
 	uint32		line;			/* 0: not known */
 	uint32		inlined;		/* 1: into the next one */
 	uint32		function_bytes; /* with the NUL; the file's name follows it */
-	char		texts[FLEXIBLE_ARRAY_MEMBER];	/* a file that is not known is
-												 * empty */
+	char		texts[FLEXIBLE_ARRAY_MEMBER];	/* a file not known is empty */
 } PlhFrameName;
 
 /* The last bytes of the file. */

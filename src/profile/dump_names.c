@@ -1,8 +1,6 @@
 /*
  * dump_names.c
  *	  The names of dump files, and their directory.
- *
- * This code runs inside palloc.
  */
 #include "postgres.h"
 

@@ -2,8 +2,6 @@
  * profile.c
  *	  The owner's side of a profile: it adds records.
  *
- * This code runs inside palloc.
- *
  * Here is what records consist of, and when two are equal.  profile_records.c finds room for them,
  * and profile_recycling.c gives up those that hold nothing any more.
  */

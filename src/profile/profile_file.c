@@ -27,7 +27,6 @@
 #include "base/sealed_file.h"
 #include "base/whole_io.h"
 #include "profile/profile_file.h"
-#include "profile/profile_room.h"
 #include "profile/shared_directory.h"
 
 /* A file grows by this part of itself, so that it grows a few times only. */
@@ -118,7 +117,8 @@ extend_file(Size bytes)
 
 	Assert(start < bytes && used_end >= start);
 	if (plh_shared_directory_check(state.published_directory) != PLH_DIRECTORY_FINE ||
-		!plh_profile_room_has(state.published_directory, bytes - start, PLH_ROOM_RECORDS) ||
+		!plh_shared_directory_has_room(state.published_directory, bytes - start,
+									   PLH_ROOM_RECORDS) ||
 		(fd = open_published()) < 0)
 		return false;
 	extended = plh_sealed_file_reserve(fd, start, bytes - start) &&
@@ -269,11 +269,12 @@ plh_profile_file_publish(const char *directory)
 	state.published_directory = directory;
 	snprintf(path, sizeof(path), "%s/%d", directory, (int) getpid());
 	snprintf(temporary, sizeof(temporary), "%s/tmp.%d", directory, (int) getpid());
-	if (plh_profile_room_has(directory, region.committed_bytes, PLH_ROOM_RECORDS) &&
+	if (plh_shared_directory_has_room(directory, region.committed_bytes, PLH_ROOM_RECORDS) &&
 		make_file(path, temporary, region.committed_bytes))
 		return true;
 	saved_errno = errno;
-	if (saved_errno != ENOENT && plh_profile_room_has(directory, header_bytes(), PLH_ROOM_HEADER))
+	if (saved_errno != ENOENT &&
+		plh_shared_directory_has_room(directory, header_bytes(), PLH_ROOM_HEADER))
 		(void) make_file(path, temporary, header_bytes());
 	errno = saved_errno;
 	return false;

@@ -6,7 +6,7 @@
  * These functions may be called inside palloc, except in a critical section; they never palloc or
  * throw.  Every page is reserved in the file system before it is touched, so that a full disk
  * refuses growth and never raises SIGBUS.  Where there is no room for others beside it
- * (profile_room.h), the file has a part of the profile only, or there is none.
+ * (shared_directory.h), the file has a part of the profile only, or there is none.
  */
 #pragma once
 

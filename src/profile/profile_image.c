@@ -2,8 +2,6 @@
  * profile_image.c
  *	  Bounds-checked access to a profile in memory, of this process or of any other.
  *
- * This code runs inside palloc.
- *
  * Invariant: every record of an image that a function here returns lies within image->bytes as a
  * whole, with all its variable part.
  */

@@ -25,8 +25,7 @@ typedef struct PlhProfileImage
 	bool		crashed;		/* the owner did not exit cleanly */
 	char		path[PLH_PATH_MAX]; /* of the file; empty for our own memory */
 	uint32		modules[PLH_IMAGE_MODULES]; /* offsets by index; 0: none */
-	const struct PlhFrameNames *names;	/* of functions, from the dump; or
-										 * NULL */
+	const struct PlhFrameNames *names;	/* from the dump, or NULL */
 } PlhProfileImage;
 
 /*

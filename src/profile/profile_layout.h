@@ -193,8 +193,7 @@ typedef struct PlhProfileHeader
 
 	/* what */
 	uint32		used_bytes;		/* of the profile, header included */
-	uint32		published_bytes;	/* of its memory, that the file has; 0:
-									 * there is none */
+	uint32		published_bytes;	/* of its memory in the file; 0: none */
 	uint32		site_count;		/* the catch-all site not included */
 	uint32		settled;		/* last_change, once it is over; 0: none is */
 	PlhCounters counters;
@@ -228,38 +227,29 @@ typedef struct PlhProfileHeader
 	int64		malloc_free_bytes;	/* not given back; -1: not known */
 	int64		malloc_sampled_bytes;	/* malloc_counters.live_bytes then */
 	int64		malloc_sampled_error;	/* 95% bound of that */
-	int64		malloc_other_bytes; /* that threads allocated which are not
-									 * sampled */
+	int64		malloc_other_bytes; /* allocated by threads without samples */
 	int64		own_bytes;		/* RssAnon of the process */
 	int64		own_peak_bytes; /* the most of that in all censuses */
 	TimestampTz own_peak_at;
 	int64		node_memory_bytes;	/* what a node of a plan may take */
-	int64		maintenance_bytes;	/* what an index build or the like may
-									 * take */
+	int64		maintenance_bytes;	/* what an index build may take */
 	uint32		context_count;
 
 	uint32		history_count;
 	PlhHistoryPoint history[PLH_HISTORY_POINTS];
-	int64		unsampled_bytes;	/* allocated before sampling began: at no
-									 * site; -1: not known */
+	int64		unsampled_bytes;	/* from before sampling; -1: not known */
 	int64		passing_bytes;	/* of context_bytes, what ends with a
 								 * statement or transaction */
-	int64		passing_sampled_bytes;	/* what samples of these stood for
-										 * then */
+	int64		passing_sampled_bytes;	/* of these, as samples said then */
 	int64		lasting_sampled_bytes;	/* and those of other contexts */
-	uint32		history_passing_kb[PLH_HISTORY_POINTS]; /* passing_bytes at each
-														 * point of the history */
-	uint32		courses_refused;	/* 1: at its last point the profile had no
-									 * room for a course */
+	uint32		history_passing_kb[PLH_HISTORY_POINTS]; /* passing_bytes then */
+	uint32		courses_refused;	/* 1: the last point had no room for one */
 	TimestampTz first_tick_at;	/* when tick 0 of births was; 0: not known */
-	int64		sort_memory_bytes;	/* what a sort of a plan may take; 0: not
-									 * known */
+	int64		sort_memory_bytes;	/* for a sort of a plan; 0: not known */
 	TimestampTz transaction_began_at;	/* that of the last statement with
 										 * samples; 0: not known */
-	int64		limit_bytes;	/* of own_bytes, by process_memory_limit; 0:
-								 * none */
-	int64		limit_hits;		/* how often the process was beyond a limit,
-								 * and acted */
+	int64		limit_bytes;	/* process_memory_limit; 0: none */
+	int64		limit_hits;		/* how often it acted beyond a limit */
 } PlhProfileHeader;
 
 /* Every record begins with this struct. */
@@ -373,8 +363,7 @@ typedef struct PlhSiteKey
 {
 	uint32		stack;
 	uint32		context_name;	/* a string */
-	uint32		statement;		/* 0: none was running, or not tracked, or it
-								 * was given up */
+	uint32		statement;		/* 0: none, not tracked, or given up */
 	uint32		lifetime;		/* PlhLifetime */
 } PlhSiteKey;
 
@@ -492,8 +481,7 @@ typedef struct PlhContextRecord
 	uint32		context_name;	/* a string */
 	uint32		lifetime;		/* PlhLifetime */
 	uint32		next;			/* owner's: next such record */
-	uint32		census;			/* owner's: number of the census that last
-								 * counted this record */
+	uint32		census;			/* owner's: number of its last census */
 	int64		instances;
 	int64		bytes;
 	int64		counted_instances;	/* owner's: so far in this census */
@@ -502,8 +490,7 @@ typedef struct PlhContextRecord
 	int64		most_instances; /* of all censuses */
 	int64		rises;			/* number of censuses with more than ever */
 	PlhContextCheckpoint checkpoints[PLH_CHECKPOINTS];	/* the oldest first */
-	uint32		examples;		/* offset of the first of what they are of; 0:
-								 * there is none */
+	uint32		examples;		/* offset of the first example; 0: none */
 	uint32		looks;			/* owner's: this census looks at them */
 	int64		looked_us;		/* owner's: when one did, by its clock */
 	int64		looked_contexts;	/* instances and bytes then */
@@ -553,11 +540,9 @@ typedef struct PlhCourseRecord
 {
 	PlhRecord	record;
 	uint32		course_of;		/* PlhCourseKind */
-	uint32		followed;		/* offset of the record of contexts, or of the
-								 * site */
+	uint32		followed;		/* offset of the contexts or the site */
 	PlhSiteKey	key;			/* of a site */
 	uint32		born;			/* of the record that is followed */
 	uint32		kilobytes[PLH_HISTORY_POINTS];
-	uint32		contexts[FLEXIBLE_ARRAY_MEMBER];	/* likewise; of a site
-													 * there are none */
+	uint32		contexts[FLEXIBLE_ARRAY_MEMBER];	/* likewise; not of a site */
 } PlhCourseRecord;

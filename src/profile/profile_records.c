@@ -2,8 +2,6 @@
  * profile_records.c
  *	  The owner's side of a profile: room for records, and how they are found.
  *
- * This code runs inside palloc.
- *
  * Equal records are stored once: a private table of hash buckets heads chains that run through the
  * records themselves.  Room comes from records that were given up, and else from the end of the
  * profile.  Records that are given up wait for the end of the round of recycling before they are
@@ -62,6 +60,9 @@ typedef struct FreeList
 
 /* plh_profile_records_forget gives their memory back. */
 PLH_SURVIVES_FORK PlhHashBuckets plh_profile_records_buckets;
+
+/* What roles without privileges have taken.  A process that forks others never takes any. */
+static PLH_SAME_IN_CHILD Size room_taken;
 
 /* Drawn anew for each profile. */
 PLH_SURVIVES_FORK uint64 plh_profile_records_seed;
@@ -445,4 +446,30 @@ plh_profile_records_bytes_in_use(void)
 	for (int kind = 0; kind < PLH_RECORD_KINDS; kind++)
 		sum += state.bytes_by_kind[kind];
 	return sum;
+}
+
+/* Limit what is taken of the profile from now on.  Returns what its records take at present. */
+Size
+plh_profile_records_begin_bounded(bool bounded)
+{
+	Size		bytes = plh_profile_records_bytes_in_use();
+
+	if (bounded)
+		plh_profile_records_limit(bytes + PLH_BOUNDED_ROOM - room_taken);
+	return bytes;
+}
+
+/*
+ * Lift the limit again, and count by how much the records are more than before.  When recycling was
+ * suspended, those that nobody needed any more were given up, which makes room, but never more than
+ * PLH_BOUNDED_ROOM.
+ */
+void
+plh_profile_records_end_bounded(bool bounded, Size bytes_before)
+{
+	Size		bytes = room_taken + plh_profile_records_bytes_in_use();
+
+	plh_profile_records_limit(0);
+	if (bounded)
+		room_taken = bytes > bytes_before ? bytes - bytes_before : 0;
 }

@@ -133,3 +133,16 @@ extern Size plh_profile_records_size(Size bytes);
 extern Size plh_profile_records_bytes(PlhRecordKind kind);
 extern Size plh_profile_records_bytes_in_use(void);
 extern void plh_profile_records_limit(Size bytes);
+
+/*
+ * What roles without privileges may take of a session's profile, in records, by having all or many
+ * of their allocations sampled: a profile lies in memory that is all sessions'.
+ */
+#define PLH_BOUNDED_ROOM (1024 * 1024)
+
+/*
+ * Between these calls, which don't nest, the profile grows no further than the room that is left,
+ * if "bounded".  "end" gets what "begin" returned.  Never called inside palloc.
+ */
+extern Size plh_profile_records_begin_bounded(bool bounded);
+extern void plh_profile_records_end_bounded(bool bounded, Size bytes_before);

@@ -2,8 +2,6 @@
  * profile_recycling.c
  *	  Gives up records that hold nothing, so that their room is used again.
  *
- * This code runs inside palloc.
- *
  * A session that never runs the same statement twice makes new sites all the time, most of which
  * soon hold nothing any more.  So a round of recycling walks over all records, a few at a time
  * while new ones are made, and gives up the sites without a live sample.  Their totals go to the
@@ -69,8 +67,8 @@ static struct
 	Size		taken_bytes;	/* or wanted, since the last round began */
 	Size		survived_bytes; /* in use when the last round ended */
 	double		part_in_use;	/* when the round at work began */
-	int			suspensions;	/* leak checks, and plans that are watched,
-								 * need all sites where they are */
+	int			suspensions;	/* by leak checks, and plans that are watched,
+								 * which need all sites where they are */
 }			state;
 
 /*

@@ -1,12 +1,16 @@
 /*
  * shared_directory.h
  *	  The directory in which the processes of a server meet: it has profiles, baselines and
- *	  requests.
+ *	  requests.  And how much of a file system these may take.
  *
  * /dev/shm, where it lies by default, is open to everybody: the directory is used only if it
  * belongs to the server's user and nobody else may enter it.
  *
- * Callable inside palloc.
+ * PostgreSQL's dynamic shared memory lies there, too, without which no parallel query runs and no
+ * session starts; in a container that is 64 MB in all.  So room for others comes first: all files
+ * of the directory together take a quarter of the file system at most, and leave 16 MB free.
+ *
+ * Callable inside palloc; plh_shared_directory_has_room is not, in a critical section.
  */
 #pragma once
 
@@ -30,3 +34,21 @@ extern PlhDirectoryFault plh_shared_directory_check(const char *path);
  */
 extern void plh_shared_directory_note(const char *directory);
 extern void plh_shared_directory_remove_note(const char *directory);
+
+/*
+ * A dead process' profile whose name ends like this is only there to be looked at: what is worth
+ * keeping of it is in a dump.
+ */
+#define PLH_SAVED_SUFFIX ".saved"
+
+/* A file whose name begins like this only waits for somebody to remove it. */
+#define PLH_DROPPED_PREFIX "dropped."
+
+/* What room is wanted for. */
+typedef enum PlhRoomUse
+{
+	PLH_ROOM_HEADER,			/* the figures of one process */
+	PLH_ROOM_RECORDS			/* all else, which leaves a rest for headers */
+} PlhRoomUse;
+
+extern bool plh_shared_directory_has_room(const char *directory, Size bytes, PlhRoomUse use);

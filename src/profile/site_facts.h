@@ -1,6 +1,7 @@
 /*
  * site_facts.h
- *	  What an image says of one call site, with all that the site refers to.
+ *	  What an image says of one call site: all that the site refers to, and when it allocated
+ *	  what it holds.
  *
  * Reports, pictures, dumps and checks start from these facts, so that they say the same of a site.
  * Callable inside palloc: nothing is allocated, and the pointers lead into the image.
@@ -32,3 +33,27 @@ extern bool plh_site_facts_next(PlhSiteFacts *facts, const PlhProfileImage *imag
 								const PlhBaseline *baseline,
 								uint32 *position);
 extern void plh_site_facts_sum(PlhCounters *sums, const PlhCounters *counters);
+
+/* What a site allocated from one time up to another. */
+typedef struct PlhSiteAge
+{
+	TimestampTz from;
+	TimestampTz until;
+	int64		live_bytes;		/* of total_bytes, what was not freed */
+	int64		total_bytes;	/* never 0 */
+	int64		error_bytes;	/* 95% bound of live_bytes, as if the site's
+								 * chunks were of about the same size */
+} PlhSiteAge;
+
+/*
+ * Do the spans of a site add up to what it holds?  "spans" is the record that it refers to; NULL if
+ * there is none, or it can't be had.
+ */
+extern bool plh_site_facts_ages_add_up(const PlhSiteRecord *site, const PlhSpansRecord *spans);
+
+/*
+ * Fills in the ages of a site, the oldest first, and returns their number; 0 where they are not
+ * known.  The figures were true at "now".
+ */
+extern int	plh_site_facts_ages(PlhSiteAge ages[PLH_SPANS], const PlhProfileImage *image,
+								const PlhSiteRecord *site, TimestampTz now);

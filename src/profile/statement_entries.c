@@ -2,8 +2,6 @@
  * statement_entries.c
  *	  What is told of statements, and kept in their file.
  *
- * This code runs inside palloc.
- *
  * A process tells of a call several times: when it has grown, and when it is over.  A part that was
  * told before is counted once.  Between two processes of a call, which are a session and its
  * parallel workers, the place of the session adds up.

@@ -11,28 +11,10 @@
  */
 #include "postgres.h"
 
-#include <limits.h>
-
 #include "profile/statement_shape.h"
+#include "profile/statement_tokens.h"
 
 #define LITERAL_MARK '?'
-
-/* What a byte may be part of. */
-#define BLANK	(1 << 0)
-#define NAME	(1 << 1)		/* a keyword and a parameter, such as $1, too */
-#define DIGIT	(1 << 2)
-#define IN_LIST	(1 << 3)		/* between two literals that are one list */
-#define CLOSING (1 << 4)		/* the end of an operand */
-
-/* A sample in a short statement takes most of its time here: so, a look-up per byte. */
-static const uint8 classes[UCHAR_MAX + 1] = {
-	['\t'] = BLANK,['\n'] = BLANK,['\v'] = BLANK,['\f'] = BLANK,['\r'] = BLANK,
-	[' '] = BLANK,
-	['a'...'z'] = NAME,['A'...'Z'] = NAME,['_'] = NAME,['$'] = NAME,
-	[HIGHBIT...UCHAR_MAX] = NAME,
-	['0'...'9'] = NAME | DIGIT,
-	[','] = IN_LIST,['('] = IN_LIST,[')'] = IN_LIST | CLOSING,[']'] = CLOSING
-};
 
 /* A text that is read, and the shape that is made of it. */
 typedef struct Reading
@@ -42,15 +24,9 @@ typedef struct Reading
 	char	   *shape;			/* its first byte */
 	char	   *to;				/* the end of what is made of it */
 	char	   *literal_end;	/* the end of its last literal */
-	bool		in_list;		/* since it, nothing but IN_LIST */
+	bool		in_list;		/* since it, nothing but PLH_BYTE_IN_LIST */
 	bool		after_operand;	/* so that a sign is an operator */
 } Reading;
-
-static inline bool
-is_of(char c, uint8 class)
-{
-	return (classes[(unsigned char) c] & class) != 0;
-}
 
 static inline bool
 is_next(const Reading *reading, char first, char second)
@@ -84,29 +60,6 @@ put_blank(Reading *reading)
 		put(reading, ' ');
 }
 
-/* Skip a comment, which may have others in it. */
-static void
-skip_comment(Reading *reading)
-{
-	int			depth = 0;
-
-	do
-	{
-		if (is_next(reading, '/', '*'))
-		{
-			depth++;
-			reading->at += 2;
-		}
-		else if (is_next(reading, '*', '/'))
-		{
-			depth--;
-			reading->at += 2;
-		}
-		else
-			reading->at++;
-	} while (depth > 0 && reading->at < reading->end);
-}
-
 /*
  * Read a string, from its first quote on.  A doubled quote in it ends one and begins the next,
  * which comes to the same.
@@ -133,9 +86,10 @@ read_number(Reading *reading)
 		last = *reading->at++;
 		if ((last == 'e' || last == 'E') && reading->end - reading->at > 1 &&
 			(*reading->at == '-' || *reading->at == '+') &&
-			is_of(reading->at[1], DIGIT))
+			plh_byte_is(reading->at[1], PLH_BYTE_DIGIT))
 			reading->at++;
-	} while (reading->at < reading->end && (is_of(*reading->at, NAME) || *reading->at == '.'));
+	} while (reading->at < reading->end &&
+			 (plh_byte_is(*reading->at, PLH_BYTE_NAME) || *reading->at == '.'));
 	put_literal(reading);
 }
 
@@ -160,7 +114,7 @@ read_name(Reading *reading)
 	 */
 	do
 		*to++ = *at++;
-	while (at < end && is_of(*at, NAME));
+	while (at < end && plh_byte_is(*at, PLH_BYTE_NAME));
 	reading->at = at;
 	reading->to = to;
 	reading->in_list = false;
@@ -184,7 +138,8 @@ static bool
 is_sign(const Reading *reading)
 {
 	return (*reading->at == '-' || *reading->at == '+') &&
-		!reading->after_operand && reading->end - reading->at > 1 && is_of(reading->at[1], DIGIT);
+		!reading->after_operand && reading->end - reading->at > 1 &&
+		plh_byte_is(reading->at[1], PLH_BYTE_DIGIT);
 }
 
 /* Read an operator or other punctuation, of which each byte is for itself. */
@@ -194,24 +149,18 @@ read_other(Reading *reading)
 	char		c = *reading->at++;
 
 	put(reading, c);
-	if (!is_of(c, IN_LIST))
+	if (!plh_byte_is(c, PLH_BYTE_IN_LIST))
 		reading->in_list = false;
-	reading->after_operand = is_of(c, CLOSING);
+	reading->after_operand = plh_byte_is(c, PLH_BYTE_CLOSING);
 }
 
 /* Read what is no blank, name or number. */
 static void
 read_special(Reading *reading)
 {
-	if (is_next(reading, '/', '*'))
+	if (is_next(reading, '/', '*') || is_next(reading, '-', '-'))
 	{
-		skip_comment(reading);
-		put_blank(reading);
-	}
-	else if (is_next(reading, '-', '-'))
-	{
-		while (reading->at < reading->end && *reading->at != '\n')
-			reading->at++;
+		reading->at = plh_statement_tokens_read(reading->at, reading->end).end;
 		put_blank(reading);
 	}
 	else if (is_sign(reading))
@@ -237,14 +186,14 @@ plh_statement_shape_of(PlhStatementShape *shape, const char *text, Size length)
 
 	while (reading.at < reading.end)
 	{
-		if (is_of(*reading.at, BLANK))
+		if (plh_byte_is(*reading.at, PLH_BYTE_BLANK))
 		{
 			reading.at++;
 			put_blank(&reading);
 		}
-		else if (is_of(*reading.at, DIGIT))
+		else if (plh_byte_is(*reading.at, PLH_BYTE_DIGIT))
 			read_number(&reading);
-		else if (is_of(*reading.at, NAME))
+		else if (plh_byte_is(*reading.at, PLH_BYTE_NAME))
 			read_name(&reading);
 		else
 			read_special(&reading);

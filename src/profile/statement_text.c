@@ -18,13 +18,13 @@
 /* What may be kept of the texts of a kind of statements. */
 typedef enum Treatment
 {
-	TREATMENT_SECRET,			/* its first words only, and no literals or
+	SECRET,						/* its first words only, and no literals or
 								 * comments around it */
-	TREATMENT_HIDDEN,			/* its first words only */
-	TREATMENT_ARGUMENTS,		/* without literals */
-	TREATMENT_UTILITY,			/* without strings */
-	TREATMENT_CODE,				/* whole, if its string is harmless */
-	TREATMENT_DATA				/* whole */
+	HIDDEN,						/* its first words only */
+	ARGUMENTS,					/* without literals */
+	UTILITY,					/* without strings */
+	CODE,						/* whole, if its string is harmless */
+	DATA						/* whole */
 } Treatment;
 
 typedef struct Command
@@ -37,154 +37,66 @@ typedef struct Command
  * The first words of commands.  The first entry that fits counts, so more words stand before fewer.
  * What is not listed is a secret, and its first word is not shown.
  *
- * TREATMENT_DATA is for what pg_stat_statements would call planned.  No string of any other command
- * is kept: those of EXECUTE and CALL go to statements that cannot be seen here.
+ * DATA is for what pg_stat_statements would call planned.  No string of any other command is kept:
+ * those of EXECUTE and CALL go to statements that cannot be seen here.
  */
 static const Command commands[] = {
-	{"SELECT", TREATMENT_DATA},
-	{"INSERT", TREATMENT_DATA},
-	{"UPDATE", TREATMENT_DATA},
-	{"DELETE", TREATMENT_DATA},
-	{"WITH", TREATMENT_DATA},
-	{"MERGE", TREATMENT_DATA},
-	{"VALUES", TREATMENT_DATA},
-	{"TABLE", TREATMENT_DATA},
-	{"DECLARE", TREATMENT_DATA},
-	{"PREPARE TRANSACTION", TREATMENT_UTILITY},
-	{"PREPARE", TREATMENT_DATA},
-	{"EXPLAIN", TREATMENT_DATA},
-	{"FETCH", TREATMENT_DATA},
-	{"MOVE", TREATMENT_DATA},
-	{"DO", TREATMENT_CODE},
-	{"EXECUTE", TREATMENT_ARGUMENTS},
-	{"CALL", TREATMENT_ARGUMENTS},
+	{"SELECT", DATA}, {"INSERT", DATA}, {"UPDATE", DATA}, {"DELETE", DATA}, {"WITH", DATA},
+	{"MERGE", DATA}, {"VALUES", DATA}, {"TABLE", DATA}, {"DECLARE", DATA},
+	{"PREPARE TRANSACTION", UTILITY},
+	{"PREPARE", DATA}, {"EXPLAIN", DATA}, {"FETCH", DATA}, {"MOVE", DATA},
+	{"DO", CODE},
+	{"EXECUTE", ARGUMENTS}, {"CALL", ARGUMENTS},
 
-	{"CREATE ROLE", TREATMENT_SECRET},
-	{"CREATE USER MAPPING", TREATMENT_SECRET},
-	{"CREATE USER", TREATMENT_SECRET},
-	{"CREATE GROUP", TREATMENT_SECRET},
-	{"CREATE SUBSCRIPTION", TREATMENT_SECRET},
-	{"CREATE SERVER", TREATMENT_SECRET},
-	{"CREATE FOREIGN DATA WRAPPER", TREATMENT_SECRET},
-	{"CREATE FOREIGN TABLE", TREATMENT_SECRET},
-	{"CREATE FUNCTION", TREATMENT_HIDDEN},
-	{"CREATE PROCEDURE", TREATMENT_HIDDEN},
-	{"CREATE ACCESS METHOD", TREATMENT_UTILITY},
-	{"CREATE AGGREGATE", TREATMENT_UTILITY},
-	{"CREATE CAST", TREATMENT_UTILITY},
-	{"CREATE COLLATION", TREATMENT_UTILITY},
-	{"CREATE CONVERSION", TREATMENT_UTILITY},
-	{"CREATE DATABASE", TREATMENT_UTILITY},
-	{"CREATE DOMAIN", TREATMENT_UTILITY},
-	{"CREATE EXTENSION", TREATMENT_UTILITY},
-	{"CREATE INDEX", TREATMENT_UTILITY},
-	{"CREATE LANGUAGE", TREATMENT_UTILITY},
-	{"CREATE OPERATOR", TREATMENT_UTILITY},
-	{"CREATE POLICY", TREATMENT_UTILITY},
-	{"CREATE PROPERTY GRAPH", TREATMENT_UTILITY},
-	{"CREATE PUBLICATION", TREATMENT_UTILITY},
-	{"CREATE RULE", TREATMENT_UTILITY},
-	{"CREATE SCHEMA", TREATMENT_UTILITY},
-	{"CREATE SEQUENCE", TREATMENT_UTILITY},
-	{"CREATE STATISTICS", TREATMENT_UTILITY},
-	{"CREATE TABLE", TREATMENT_UTILITY},
-	{"CREATE TABLESPACE", TREATMENT_UTILITY},
-	{"CREATE TEXT SEARCH", TREATMENT_UTILITY},
-	{"CREATE TRANSFORM", TREATMENT_UTILITY},
-	{"CREATE TRIGGER", TREATMENT_UTILITY},
-	{"CREATE TYPE", TREATMENT_UTILITY},
-	{"CREATE VIEW", TREATMENT_UTILITY},
-	{"CREATE", TREATMENT_SECRET},
+	{"CREATE ROLE", SECRET}, {"CREATE USER MAPPING", SECRET}, {"CREATE USER", SECRET},
+	{"CREATE GROUP", SECRET}, {"CREATE SUBSCRIPTION", SECRET}, {"CREATE SERVER", SECRET},
+	{"CREATE FOREIGN DATA WRAPPER", SECRET}, {"CREATE FOREIGN TABLE", SECRET},
+	{"CREATE FUNCTION", HIDDEN}, {"CREATE PROCEDURE", HIDDEN},
+	{"CREATE ACCESS METHOD", UTILITY}, {"CREATE AGGREGATE", UTILITY}, {"CREATE CAST", UTILITY},
+	{"CREATE COLLATION", UTILITY}, {"CREATE CONVERSION", UTILITY}, {"CREATE DATABASE", UTILITY},
+	{"CREATE DOMAIN", UTILITY}, {"CREATE EXTENSION", UTILITY}, {"CREATE INDEX", UTILITY},
+	{"CREATE LANGUAGE", UTILITY}, {"CREATE OPERATOR", UTILITY}, {"CREATE POLICY", UTILITY},
+	{"CREATE PROPERTY GRAPH", UTILITY}, {"CREATE PUBLICATION", UTILITY},
+	{"CREATE RULE", UTILITY}, {"CREATE SCHEMA", UTILITY}, {"CREATE SEQUENCE", UTILITY},
+	{"CREATE STATISTICS", UTILITY}, {"CREATE TABLE", UTILITY}, {"CREATE TABLESPACE", UTILITY},
+	{"CREATE TEXT SEARCH", UTILITY}, {"CREATE TRANSFORM", UTILITY}, {"CREATE TRIGGER", UTILITY},
+	{"CREATE TYPE", UTILITY}, {"CREATE VIEW", UTILITY},
+	{"CREATE", SECRET},
 
-	{"ALTER ROLE", TREATMENT_SECRET},
-	{"ALTER USER MAPPING", TREATMENT_SECRET},
-	{"ALTER USER", TREATMENT_SECRET},
-	{"ALTER GROUP", TREATMENT_SECRET},
-	{"ALTER SUBSCRIPTION", TREATMENT_SECRET},
-	{"ALTER SERVER", TREATMENT_SECRET},
-	{"ALTER FOREIGN DATA WRAPPER", TREATMENT_SECRET},
-	{"ALTER FOREIGN TABLE", TREATMENT_SECRET},
-	{"ALTER SYSTEM", TREATMENT_SECRET},
-	{"ALTER DATABASE", TREATMENT_SECRET},
-	{"ALTER FUNCTION", TREATMENT_SECRET},
-	{"ALTER PROCEDURE", TREATMENT_SECRET},
-	{"ALTER ROUTINE", TREATMENT_SECRET},
-	{"ALTER AGGREGATE", TREATMENT_UTILITY},
-	{"ALTER COLLATION", TREATMENT_UTILITY},
-	{"ALTER CONVERSION", TREATMENT_UTILITY},
-	{"ALTER DOMAIN", TREATMENT_UTILITY},
-	{"ALTER EXTENSION", TREATMENT_UTILITY},
-	{"ALTER INDEX", TREATMENT_UTILITY},
-	{"ALTER LANGUAGE", TREATMENT_UTILITY},
-	{"ALTER LARGE OBJECT", TREATMENT_UTILITY},
-	{"ALTER OPERATOR", TREATMENT_UTILITY},
-	{"ALTER POLICY", TREATMENT_UTILITY},
-	{"ALTER PRIVILEGES", TREATMENT_UTILITY},
-	{"ALTER PROPERTY GRAPH", TREATMENT_UTILITY},
-	{"ALTER PUBLICATION", TREATMENT_UTILITY},
-	{"ALTER RULE", TREATMENT_UTILITY},
-	{"ALTER SCHEMA", TREATMENT_UTILITY},
-	{"ALTER SEQUENCE", TREATMENT_UTILITY},
-	{"ALTER STATISTICS", TREATMENT_UTILITY},
-	{"ALTER TABLE", TREATMENT_UTILITY},
-	{"ALTER TABLESPACE", TREATMENT_UTILITY},
-	{"ALTER TEXT SEARCH", TREATMENT_UTILITY},
-	{"ALTER TRIGGER", TREATMENT_UTILITY},
-	{"ALTER TYPE", TREATMENT_UTILITY},
-	{"ALTER VIEW", TREATMENT_UTILITY},
-	{"ALTER", TREATMENT_SECRET},
+	{"ALTER ROLE", SECRET}, {"ALTER USER MAPPING", SECRET}, {"ALTER USER", SECRET},
+	{"ALTER GROUP", SECRET}, {"ALTER SUBSCRIPTION", SECRET}, {"ALTER SERVER", SECRET},
+	{"ALTER FOREIGN DATA WRAPPER", SECRET}, {"ALTER FOREIGN TABLE", SECRET},
+	{"ALTER SYSTEM", SECRET}, {"ALTER DATABASE", SECRET}, {"ALTER FUNCTION", SECRET},
+	{"ALTER PROCEDURE", SECRET}, {"ALTER ROUTINE", SECRET},
+	{"ALTER AGGREGATE", UTILITY}, {"ALTER COLLATION", UTILITY}, {"ALTER CONVERSION", UTILITY},
+	{"ALTER DOMAIN", UTILITY}, {"ALTER EXTENSION", UTILITY}, {"ALTER INDEX", UTILITY},
+	{"ALTER LANGUAGE", UTILITY}, {"ALTER LARGE OBJECT", UTILITY}, {"ALTER OPERATOR", UTILITY},
+	{"ALTER POLICY", UTILITY}, {"ALTER PRIVILEGES", UTILITY}, {"ALTER PROPERTY GRAPH", UTILITY},
+	{"ALTER PUBLICATION", UTILITY}, {"ALTER RULE", UTILITY}, {"ALTER SCHEMA", UTILITY},
+	{"ALTER SEQUENCE", UTILITY}, {"ALTER STATISTICS", UTILITY}, {"ALTER TABLE", UTILITY},
+	{"ALTER TABLESPACE", UTILITY}, {"ALTER TEXT SEARCH", UTILITY}, {"ALTER TRIGGER", UTILITY},
+	{"ALTER TYPE", UTILITY}, {"ALTER VIEW", UTILITY},
+	{"ALTER", SECRET},
 
-	{"SET CONSTRAINTS", TREATMENT_UTILITY},
-	{"SET TRANSACTION", TREATMENT_UTILITY},
-	{"SET", TREATMENT_HIDDEN},
+	{"SET CONSTRAINTS", UTILITY}, {"SET TRANSACTION", UTILITY},
+	{"SET", HIDDEN},
 
-	{"ABORT", TREATMENT_UTILITY},
-	{"ANALYSE", TREATMENT_UTILITY},
-	{"ANALYZE", TREATMENT_UTILITY},
-	{"BEGIN", TREATMENT_UTILITY},
-	{"CHECKPOINT", TREATMENT_UTILITY},
-	{"CLOSE", TREATMENT_UTILITY},
-	{"CLUSTER", TREATMENT_UTILITY},
-	{"COMMENT ON", TREATMENT_UTILITY},
-	{"COMMIT", TREATMENT_UTILITY},
-	{"COPY", TREATMENT_UTILITY},
-	{"DEALLOCATE", TREATMENT_UTILITY},
-	{"DISCARD", TREATMENT_UTILITY},
-	{"DROP", TREATMENT_UTILITY},
-	{"END", TREATMENT_UTILITY},
-	{"GRANT", TREATMENT_UTILITY},
-	{"IMPORT FOREIGN SCHEMA", TREATMENT_UTILITY},
-	{"LISTEN", TREATMENT_UTILITY},
-	{"LOAD", TREATMENT_UTILITY},
-	{"LOCK", TREATMENT_UTILITY},
-	{"NOTIFY", TREATMENT_UTILITY},
-	{"REASSIGN OWNED", TREATMENT_UTILITY},
-	{"REFRESH", TREATMENT_UTILITY},
-	{"REINDEX", TREATMENT_UTILITY},
-	{"RELEASE", TREATMENT_UTILITY},
-	{"REPACK", TREATMENT_UTILITY},
-	{"RESET", TREATMENT_UTILITY},
-	{"REVOKE", TREATMENT_UTILITY},
-	{"ROLLBACK", TREATMENT_UTILITY},
-	{"SAVEPOINT", TREATMENT_UTILITY},
-	{"SECURITY LABEL", TREATMENT_UTILITY},
-	{"SHOW", TREATMENT_UTILITY},
-	{"START TRANSACTION", TREATMENT_UTILITY},
-	{"TRUNCATE", TREATMENT_UTILITY},
-	{"UNLISTEN", TREATMENT_UTILITY},
-	{"VACUUM", TREATMENT_UTILITY},
-	{"WAIT FOR", TREATMENT_UTILITY},
+	{"ABORT", UTILITY}, {"ANALYSE", UTILITY}, {"ANALYZE", UTILITY}, {"BEGIN", UTILITY},
+	{"CHECKPOINT", UTILITY}, {"CLOSE", UTILITY}, {"CLUSTER", UTILITY}, {"COMMENT ON", UTILITY},
+	{"COMMIT", UTILITY}, {"COPY", UTILITY}, {"DEALLOCATE", UTILITY}, {"DISCARD", UTILITY},
+	{"DROP", UTILITY}, {"END", UTILITY}, {"GRANT", UTILITY}, {"IMPORT FOREIGN SCHEMA", UTILITY},
+	{"LISTEN", UTILITY}, {"LOAD", UTILITY}, {"LOCK", UTILITY}, {"NOTIFY", UTILITY},
+	{"REASSIGN OWNED", UTILITY}, {"REFRESH", UTILITY}, {"REINDEX", UTILITY},
+	{"RELEASE", UTILITY}, {"REPACK", UTILITY}, {"RESET", UTILITY}, {"REVOKE", UTILITY},
+	{"ROLLBACK", UTILITY}, {"SAVEPOINT", UTILITY}, {"SECURITY LABEL", UTILITY},
+	{"SHOW", UTILITY}, {"START TRANSACTION", UTILITY}, {"TRUNCATE", UTILITY},
+	{"UNLISTEN", UTILITY}, {"VACUUM", UTILITY}, {"WAIT FOR", UTILITY},
 
 	/* of WAL senders */
-	{"BASE_BACKUP", TREATMENT_UTILITY},
-	{"IDENTIFY_SYSTEM", TREATMENT_UTILITY},
-	{"CREATE_REPLICATION_SLOT", TREATMENT_UTILITY},
-	{"ALTER_REPLICATION_SLOT", TREATMENT_UTILITY},
-	{"DROP_REPLICATION_SLOT", TREATMENT_UTILITY},
-	{"READ_REPLICATION_SLOT", TREATMENT_UTILITY},
-	{"START_REPLICATION", TREATMENT_UTILITY},
-	{"TIMELINE_HISTORY", TREATMENT_UTILITY},
-	{"UPLOAD_MANIFEST", TREATMENT_UTILITY}
+	{"BASE_BACKUP", UTILITY}, {"IDENTIFY_SYSTEM", UTILITY},
+	{"CREATE_REPLICATION_SLOT", UTILITY}, {"ALTER_REPLICATION_SLOT", UTILITY},
+	{"DROP_REPLICATION_SLOT", UTILITY}, {"READ_REPLICATION_SLOT", UTILITY},
+	{"START_REPLICATION", UTILITY}, {"TIMELINE_HISTORY", UTILITY}, {"UPLOAD_MANIFEST", UTILITY}
 };
 
 /* These may stand between the words of CREATE and ALTER. */
@@ -227,18 +139,17 @@ typedef struct Reading
 	const char *end;
 	char	   *to;
 	char	   *to_end;
-	bool		is_strict;		/* there is a secret in it: no literal, no
-								 * comment */
+	bool		is_strict;		/* no literal and no comment is kept */
 	bool		has_secret;		/* found while it was read */
 	bool		is_over;		/* the rest cannot be understood */
 } Reading;
 
 static bool
-is_modifier(const PlhToken *token)
+is_one_of(const PlhToken *token, const char *const *words, int count)
 {
-	for (int i = 0; i < lengthof(modifiers); i++)
+	for (int i = 0; i < count; i++)
 	{
-		if (plh_statement_tokens_is_word(token, modifiers[i]))
+		if (plh_statement_tokens_is_word(token, words[i]))
 			return true;
 	}
 	return false;
@@ -257,7 +168,8 @@ words_end(PlhToken token, const char *words, const char *end)
 		{
 			if (!plh_statement_tokens_read_next(&token, token.end, end))
 				return NULL;
-		} while (!plh_statement_tokens_is_word(&token, words) && is_modifier(&token));
+		} while (!plh_statement_tokens_is_word(&token, words) &&
+				 is_one_of(&token, modifiers, lengthof(modifiers)));
 		if (!plh_statement_tokens_is_word(&token, words))
 			return NULL;
 	}
@@ -355,6 +267,12 @@ put(Reading *reading, const char *text, Size length)
 	reading->to += length;
 }
 
+static inline void
+put_text(Reading *reading, const char *text)
+{
+	put(reading, text, strlen(text));
+}
+
 /*
  * Leave out the rest of a statement, for which dots stand.  Within parentheses a semicolon does not
  * end it, and where BEGIN ATOMIC does nobody knows.
@@ -364,7 +282,7 @@ leave_out_rest(Reading *reading)
 {
 	int			depth = 0;
 
-	put(reading, LEFT_OUT_REST, strlen(LEFT_OUT_REST));
+	put_text(reading, LEFT_OUT_REST);
 	while (reading->at < reading->end && (depth > 0 || *reading->at != ';'))
 	{
 		PlhToken	token = plh_statement_tokens_read(reading->at, reading->end);
@@ -381,10 +299,10 @@ leave_out_rest(Reading *reading)
 static void
 leave_out_command(Reading *reading, const char *words, Treatment treatment)
 {
-	if (treatment == TREATMENT_SECRET)
+	if (treatment == SECRET)
 		reading->has_secret = true;
-	put(reading, words, strlen(words));
-	put(reading, " ", 1);
+	put_text(reading, words);
+	put_text(reading, " ");
 	leave_out_rest(reading);
 }
 
@@ -393,13 +311,13 @@ static void
 leave_out_all(Reading *reading)
 {
 	reading->has_secret = true;
-	put(reading, LEFT_OUT_REST, strlen(LEFT_OUT_REST));
+	put_text(reading, LEFT_OUT_REST);
 	reading->is_over = true;
 }
 
 /*
  * Read up to the first words of a statement.  Returns how to treat what stands behind them;
- * TREATMENT_HIDDEN if nothing does.
+ * HIDDEN if nothing does.
  */
 static Treatment
 read_command(Reading *reading)
@@ -411,38 +329,26 @@ read_command(Reading *reading)
 		const Command *command;
 
 		reading->at = token.end;
-		if (token.kind == PLH_TOKEN_BLANK || *token.start == '(' || *token.start == ';')
-			put(reading, token.start, token.end - token.start);
-		else if (token.kind == PLH_TOKEN_COMMENT && reading->is_strict)
-			put(reading, " ", 1);
-		else if (token.kind == PLH_TOKEN_COMMENT)
+		if (token.kind == PLH_TOKEN_COMMENT && reading->is_strict)
+			put_text(reading, " ");
+		else if (token.kind == PLH_TOKEN_BLANK || token.kind == PLH_TOKEN_COMMENT ||
+				 *token.start == '(' || *token.start == ';')
 			put(reading, token.start, token.end - token.start);
 		else if ((command = find_command(&token, reading->end, &words_end)) == NULL)
 			leave_out_all(reading);
 		else
 		{
 			reading->at = words_end;
-			if (command->treatment <= TREATMENT_HIDDEN)
+			if (command->treatment <= HIDDEN)
 				leave_out_command(reading, command->words, command->treatment);
 			else if (reading->is_strict)	/* a comment may stand between */
-				put(reading, command->words, strlen(command->words));
+				put_text(reading, command->words);
 			else
 				put(reading, token.start, words_end - token.start);
 			return command->treatment;
 		}
 	}
-	return TREATMENT_HIDDEN;
-}
-
-static bool
-is_starting_word(const PlhToken *token)
-{
-	for (int i = 0; i < lengthof(starting_words); i++)
-	{
-		if (plh_statement_tokens_is_word(token, starting_words[i]))
-			return true;
-	}
-	return false;
+	return HIDDEN;
 }
 
 /* Does code of DO set a setting, whose value may be a secret? */
@@ -467,7 +373,8 @@ has_setting(const PlhToken *code)
 			continue;
 		if (is_start && plh_statement_tokens_is_word(&token, "SET"))
 			return true;
-		is_start = *token.start == ';' || is_starting_word(&token);
+		is_start = *token.start == ';' ||
+			is_one_of(&token, starting_words, lengthof(starting_words));
 	}
 	return false;
 }
@@ -476,11 +383,11 @@ has_setting(const PlhToken *code)
 static bool
 is_kept(const Reading *reading, const PlhToken *literal, Treatment treatment)
 {
-	if (reading->is_strict || treatment == TREATMENT_ARGUMENTS)
+	if (reading->is_strict || treatment == ARGUMENTS)
 		return false;
-	if (literal->kind == PLH_TOKEN_NUMBER || treatment == TREATMENT_DATA)
+	if (literal->kind == PLH_TOKEN_NUMBER || treatment == DATA)
 		return true;
-	return treatment == TREATMENT_CODE && literal->is_whole &&
+	return treatment == CODE && literal->is_whole &&
 		!has_any(literal->start, literal->end, dynamic_words, lengthof(dynamic_words)) &&
 		!has_setting(literal);
 }
@@ -493,19 +400,19 @@ static void
 read_literal(Reading *reading, const PlhToken *token, Treatment treatment)
 {
 	bool		is_last = token->end == reading->end;
-	bool		is_joined = !is_last && plh_statement_tokens_in_name(*token->end);
+	bool		is_joined = !is_last && plh_byte_is(*token->end, PLH_BYTE_NAME);
 
 	if (!token->is_whole && !is_last)
 		leave_out_all(reading);
 	else if (is_kept(reading, token, treatment))
 		put(reading, token->start, token->end - token->start);
-	else if (!token->is_whole || treatment == TREATMENT_CODE ||
+	else if (!token->is_whole || treatment == CODE ||
 			 has_secret_word(token->start, token->end))
 		leave_out_rest(reading);
 	else if (reading->is_strict && is_joined)
 		leave_out_all(reading);
 	else
-		put(reading, LEFT_OUT_LITERAL, strlen(LEFT_OUT_LITERAL));
+		put_text(reading, LEFT_OUT_LITERAL);
 }
 
 /* Is this quoted name a string, in the wrong quotes? */
@@ -514,7 +421,7 @@ is_odd_name(const PlhToken *name)
 {
 	for (const char *at = name->start + 1; at < name->end - 1; at++)
 	{
-		if (!plh_statement_tokens_in_name(*at))
+		if (!plh_byte_is(*at, PLH_BYTE_NAME))
 			return true;
 	}
 	return !name->is_whole;
@@ -540,7 +447,7 @@ read_doubtful_name(Reading *reading, const PlhToken *name, const PlhToken *befor
 	else if (is_at_names_place(before))
 		put(reading, name->start, name->end - name->start);
 	else
-		put(reading, LEFT_OUT_NAME, strlen(LEFT_OUT_NAME));
+		put_text(reading, LEFT_OUT_NAME);
 }
 
 /* Leave out the options or the string that follow a word, if they do. */
@@ -554,7 +461,7 @@ leave_out_options(Reading *reading, bool in_string)
 		  *next.start == '('))
 		return;
 	reading->has_secret = true;
-	put(reading, " ", 1);
+	put_text(reading, " ");
 	leave_out_rest(reading);
 }
 
@@ -568,10 +475,10 @@ leave_out_inner_command(Reading *reading, const PlhToken *token)
 	const char *words_end;
 	const Command *command = find_command(token, reading->end, &words_end);
 
-	if (command == NULL || command->treatment != TREATMENT_SECRET ||
+	if (command == NULL || command->treatment != SECRET ||
 		strchr(command->words, ' ') == NULL)
 		return false;
-	leave_out_command(reading, command->words, TREATMENT_SECRET);
+	leave_out_command(reading, command->words, SECRET);
 	return true;
 }
 
@@ -587,7 +494,7 @@ read_name(Reading *reading, const PlhToken *token, Treatment *treatment)
 		return;
 	put(reading, token->start, token->end - token->start);
 	if (first == 'e' && plh_statement_tokens_is_word(token, "EXECUTE"))
-		*treatment = TREATMENT_ARGUMENTS;
+		*treatment = ARGUMENTS;
 	else if (first == 'o' && plh_statement_tokens_is_word(token, "OPTIONS"))
 		leave_out_options(reading, false);
 	else if ((first == 'p' && plh_statement_tokens_is_word(token, "PROGRAM")) ||
@@ -615,7 +522,7 @@ read_statement(Reading *reading, Treatment treatment)
 		else if (token.kind == PLH_TOKEN_NAME)
 			read_name(reading, &token, &treatment);
 		else if (token.kind == PLH_TOKEN_COMMENT && reading->is_strict)
-			put(reading, " ", 1);
+			put_text(reading, " ");
 		else if (token.kind == PLH_TOKEN_QUOTED_NAME && reading->is_strict)
 			read_doubtful_name(reading, &token, &before);
 		else

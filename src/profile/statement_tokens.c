@@ -1,6 +1,6 @@
 /*
  * statement_tokens.c
- *	  The tokens of a statement's text.
+ *	  The tokens of a statement's text, and whether its first words maintain tables.
  *
  * This code runs inside palloc, where nothing can be parsed, and must do with statements that have
  * not been parsed yet, or never can be.  So it reads tokens as scan.l would.  In Postgres strings
@@ -9,37 +9,17 @@
  */
 #include "postgres.h"
 
-#include <limits.h>
-
 #include "profile/statement_tokens.h"
 
-/* What a byte may be part of, or begin. */
-#define BLANK	(1 << 0)
-#define NAME	(1 << 1)
-#define DIGIT	(1 << 2)
-
-static const uint8 classes[UCHAR_MAX + 1] = {
-	['\t'] = BLANK,['\n'] = BLANK,['\v'] = BLANK,['\f'] = BLANK,['\r'] = BLANK,
-	[' '] = BLANK,
-	['a'...'z'] = NAME,['A'...'Z'] = NAME,['_'] = NAME,['$'] = NAME,
-	[HIGHBIT...UCHAR_MAX] = NAME,
-	['0'...'9'] = NAME | DIGIT
+const uint8 plh_statement_tokens_bytes[UCHAR_MAX + 1] = {
+	['\t'] = PLH_BYTE_BLANK,['\n'] = PLH_BYTE_BLANK,['\v'] = PLH_BYTE_BLANK,
+	['\f'] = PLH_BYTE_BLANK,['\r'] = PLH_BYTE_BLANK,[' '] = PLH_BYTE_BLANK,
+	['a'...'z'] = PLH_BYTE_NAME,['A'...'Z'] = PLH_BYTE_NAME,['_'] = PLH_BYTE_NAME,
+	['$'] = PLH_BYTE_NAME,[HIGHBIT...UCHAR_MAX] = PLH_BYTE_NAME,
+	['0'...'9'] = PLH_BYTE_NAME | PLH_BYTE_DIGIT,
+	[','] = PLH_BYTE_IN_LIST,['('] = PLH_BYTE_IN_LIST,
+	[')'] = PLH_BYTE_IN_LIST | PLH_BYTE_CLOSING,[']'] = PLH_BYTE_CLOSING
 };
-
-static inline bool
-is_of(char c, uint8 class)
-{
-	return (classes[(unsigned char) c] & class) != 0;
-}
-
-/*
- * Can the byte be part of a name?  A number and a string may begin or go on with such bytes, too.
- */
-bool
-plh_statement_tokens_in_name(char c)
-{
-	return is_of(c, NAME);
-}
 
 /* Returns the end of a comment, which may have others in it. */
 static const char *
@@ -105,7 +85,7 @@ dollar_mark_end(const char *at, const char *end)
 
 	for (at = tag; at < end && *at != '$'; at++)
 	{
-		if (!is_of(*at, NAME) || (at == tag && is_of(*at, DIGIT)))
+		if (!plh_byte_is(*at, PLH_BYTE_NAME) || (at == tag && plh_byte_is(*at, PLH_BYTE_DIGIT)))
 			return NULL;
 	}
 	return at < end ? at + 1 : NULL;
@@ -128,7 +108,7 @@ dollar_end(const char *at, const char *end, const char *mark_end, bool *is_whole
 static const char *
 while_of(const char *at, const char *end, uint8 class)
 {
-	while (at < end && is_of(*at, class))
+	while (at < end && plh_byte_is(*at, class))
 		at++;
 	return at;
 }
@@ -137,8 +117,8 @@ static const char *
 number_end(const char *at, const char *end)
 {
 	do
-		at = while_of(at + 1, end, NAME);
-	while (end - at > 1 && *at == '.' && is_of(at[1], DIGIT));
+		at = while_of(at + 1, end, PLH_BYTE_NAME);
+	while (end - at > 1 && *at == '.' && plh_byte_is(at[1], PLH_BYTE_DIGIT));
 	return at;
 }
 
@@ -158,7 +138,7 @@ read_word(PlhToken *token, const char *at, const char *end)
 		token->kind = PLH_TOKEN_STRING;
 		token->end = quoted_end(at + 1, end, true, &token->is_whole);
 	}
-	else if (is_of(*at, DIGIT))
+	else if (plh_byte_is(*at, PLH_BYTE_DIGIT))
 	{
 		token->kind = PLH_TOKEN_NUMBER;
 		token->end = number_end(at, end);
@@ -166,7 +146,7 @@ read_word(PlhToken *token, const char *at, const char *end)
 	else
 	{
 		token->kind = PLH_TOKEN_NAME;
-		token->end = while_of(at, end, NAME);
+		token->end = while_of(at, end, PLH_BYTE_NAME);
 	}
 }
 
@@ -177,12 +157,12 @@ plh_statement_tokens_read(const char *at, const char *end)
 	PlhToken	token = {PLH_TOKEN_OTHER, at, at + 1, true};
 	char		next = end - at > 1 ? at[1] : '\0';
 
-	if (is_of(*at, BLANK))
+	if (plh_byte_is(*at, PLH_BYTE_BLANK))
 	{
 		token.kind = PLH_TOKEN_BLANK;
-		token.end = while_of(at, end, BLANK);
+		token.end = while_of(at, end, PLH_BYTE_BLANK);
 	}
-	else if (is_of(*at, NAME))
+	else if (plh_byte_is(*at, PLH_BYTE_NAME))
 		read_word(&token, at, end);
 	else if ((*at == '-' && next == '-') || (*at == '/' && next == '*'))
 	{
@@ -226,4 +206,35 @@ plh_statement_tokens_is_word(const PlhToken *token, const char *word)
 		word++;
 	}
 	return at == token->end && (*word == '\0' || *word == ' ');
+}
+
+/* Statements that begin with these words may build an index, or vacuum. */
+static const char *const maintaining_words[] = {
+	"alter index", "alter materialized view", "alter table", "analyze",
+	"cluster", "create index", "create unique index", "reindex", "refresh",
+	"repack", "vacuum"
+};
+
+bool
+plh_statement_tokens_begin_with(const char *text, Size bytes, const char *const *words, int count)
+{
+	for (int i = 0; i < count; i++)
+	{
+		Size		length = strlen(words[i]);
+
+		if (bytes >= length && pg_strncasecmp(text, words[i], length) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool
+plh_statement_tokens_maintain(const char *text, Size bytes)
+{
+	Size		blanks = 0;
+
+	while (blanks < bytes && strchr(" \t\r\n(", text[blanks]) != NULL)
+		blanks++;
+	return plh_statement_tokens_begin_with(text + blanks, bytes - blanks, maintaining_words,
+										   lengthof(maintaining_words));
 }

@@ -2,8 +2,6 @@
  * statements_file.c
  *	  The file of statements of this server: made, mapped, locked, grown, removed.
  *
- * This code runs inside palloc.
- *
  * The postmaster maps the file before it forks, so that all processes have it, if somebody removes
  * it, too.  A process that loads pg_leakhunt by itself opens it by its name.  All of its entries
  * are mapped at once; the file grows below them.
@@ -26,7 +24,6 @@
 #include "base/limits.h"
 #include "base/page_layout.h"
 #include "base/sealed_file.h"
-#include "profile/profile_room.h"
 #include "profile/shared_directory.h"
 #include "profile/statements_file.h"
 
@@ -135,7 +132,7 @@ make(uint64 cluster, uint32 max_entries)
 	int			fd;
 
 	if (plh_shared_directory_make(file_directory) != PLH_DIRECTORY_FINE ||
-		!plh_profile_room_has(file_directory, PLH_STATEMENTS_BYTES(0), PLH_ROOM_RECORDS))
+		!plh_shared_directory_has_room(file_directory, PLH_STATEMENTS_BYTES(0), PLH_ROOM_RECORDS))
 		return;
 	snprintf(temporary, sizeof(temporary), "%s/tmp.statements.%d", file_directory, (int) getpid());
 	fd = plh_sealed_file_create(temporary);
@@ -247,7 +244,7 @@ plh_statements_file_grow(void)
 	Size		bytes = PLH_STATEMENTS_BYTES(wanted) - old_bytes;
 	int			fd;
 
-	if (bytes == 0 || !plh_profile_room_has(file_directory, bytes, PLH_ROOM_RECORDS))
+	if (bytes == 0 || !plh_shared_directory_has_room(file_directory, bytes, PLH_ROOM_RECORDS))
 		return false;
 	fd = plh_sealed_file_open(path, file_inode);
 	if (fd < 0)

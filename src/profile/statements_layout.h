@@ -50,8 +50,7 @@ typedef struct PlhStatementEntry
 	uint32		next;			/* number of the next one in the bucket */
 	uint32		hash;
 	uint32		usage;			/* goes down each time it might have to go */
-	uint64		born;			/* number of the entry, since the file was
-								 * made; 0: it is free */
+	uint64		born;			/* number since the file was made; 0: free */
 
 	/* the statement */
 	uint64		query_id;		/* 0: its shape tells it from others */

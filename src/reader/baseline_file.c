@@ -18,7 +18,6 @@
 #include "base/limits.h"
 #include "base/process_facts.h"
 #include "base/whole_io.h"
-#include "profile/profile_room.h"
 #include "profile/shared_directory.h"
 #include "reader/baseline_file.h"
 #include "reader/collections.h"
@@ -35,7 +34,7 @@ write_baseline(const char *directory, const PlhBaseline *baseline)
 
 	/* the directory may have to be made again */
 	if (plh_shared_directory_make(directory) != PLH_DIRECTORY_FINE ||
-		!plh_profile_room_has(directory, bytes, PLH_ROOM_RECORDS))
+		!plh_shared_directory_has_room(directory, bytes, PLH_ROOM_RECORDS))
 		return false;
 	plh_baseline_path(path, sizeof(path), directory, baseline->pid);
 	snprintf(temporary, sizeof(temporary), "%s/tmp.baseline.%d", directory, MyProcPid);

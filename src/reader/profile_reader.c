@@ -26,7 +26,6 @@
 #include "base/limits.h"
 #include "base/process_facts.h"
 #include "base/whole_io.h"
-#include "profile/site_ages.h"
 #include "profile/site_facts.h"
 #include "reader/profile_reader.h"
 
@@ -245,7 +244,7 @@ settle_site(int fd, PlhProfileHeader *header, Size bytes, Size offset)
 		*site = again;
 		if (site->record.kind != PLH_RECORD_SITE ||
 			(is_settled(site->record.references, site->last_change) &&
-			 plh_site_ages_add_up(site, read_spans(fd, header, bytes, site->spans))))
+			 plh_site_facts_ages_add_up(site, read_spans(fd, header, bytes, site->spans))))
 			return;
 	}
 }

@@ -21,11 +21,11 @@
 #include "base/page_layout.h"
 #include "base/sampling.h"
 #include "base/settings.h"
-#include "profile/maintenance.h"
 #include "profile/profile_counters.h"
 #include "profile/profile_file.h"
 #include "profile/profile_records.h"
 #include "profile/statement_entries.h"
+#include "profile/statement_tokens.h"
 #include "profile/statements_file.h"
 #include "sampler/lifetime.h"
 #include "sampler/statement_peaks.h"
@@ -125,7 +125,7 @@ static int64
 allowed_bytes(const PlhStatementPart *part)
 {
 	plh_statement_peaks_note_settings();
-	return plh_maintenance_is_statement(part->text, part->text_bytes) ?
+	return plh_statement_tokens_maintain(part->text, part->text_bytes) ?
 		Max(plh_profile->node_memory_bytes, plh_profile->maintenance_bytes) :
 		plh_profile->node_memory_bytes;
 }

@@ -8,7 +8,7 @@
  */
 #include "postgres.h"
 
-#include "profile/site_ages.h"
+#include "profile/site_facts.h"
 #include "report/words.h"
 #include "telling/age_text.h"
 #include "telling/sentences.h"
@@ -183,7 +183,7 @@ plh_age_text_say(StringInfo text, const PlhFinding *finding, const PlhProfileIma
 	counters = &finding->site->counters;
 	if (counters->live_samples < LEAST_SAMPLES || counters->live_bytes <= 0)
 		return;
-	ages.count = plh_site_ages_list(ages.spans, image, finding->site, now);
+	ages.count = plh_site_facts_ages(ages.spans, image, finding->site, now);
 	ages.live_bytes = counters->live_bytes;
 	ages.sample_bytes = (double) counters->live_bytes / counters->live_samples;
 	if (ages.count > 0 && !say_old(text, &ages) && !say_young(text, &ages))

@@ -1,6 +1,6 @@
 /*
  * small_file_system.h
- *	  profile_room with a file system of any size, for tests.
+ *	  shared_directory with a file system of any size, for tests.
  */
 #ifndef SMALL_FILE_SYSTEM_H
 #define SMALL_FILE_SYSTEM_H

@@ -20,7 +20,7 @@
 #include "profile/profile_courses.h"
 #include "profile/profile_records.h"
 #include "profile/profile_recycling.h"
-#include "profile/site_ages.h"
+#include "profile/site_facts.h"
 #include "reader/baseline_file.h"
 #include "report/call_tree.h"
 #include "report/context_examples.h"
@@ -29,8 +29,8 @@
 #include "stack/modules.h"
 #include "sound_profile.h"
 #include "tap.h"
-#include "judge/followed_parts.h"
 #include "judge/findings.h"
+#include "judge/followed_parts.h"
 #include "telling/context_sentence.h"
 #include "telling/finding_evidence.h"
 
@@ -313,7 +313,7 @@ walk_site(const PlhProfileImage *image, const PlhSiteRecord *site,
 	int64		count;
 
 	REQUIRE(broken, plh_profile_image_site(image, offset) == site);
-	REQUIRE(broken, plh_site_ages_list(ages, image, site, DT_NOEND) <= PLH_SPANS);
+	REQUIRE(broken, plh_site_facts_ages(ages, image, site, DT_NOEND) <= PLH_SPANS);
 	for (uint32 i = 0; stack != NULL && i < stack->depth; i++)
 	{
 		const PlhModuleRecord *module =

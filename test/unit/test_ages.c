@@ -9,7 +9,7 @@
 #include "births.h"
 #include "profile/profile.h"
 #include "profile/profile_counters.h"
-#include "profile/site_ages.h"
+#include "profile/site_facts.h"
 #include "sampler/live_samples.h"
 #include "unit_tests.h"
 
@@ -114,7 +114,7 @@ test_spans(void)
 	ok_unbroken(broken, "spans are what was born in them, and what of that is left");
 	ok(births_of(site).births.shift > 10 && births_of(site).spans[PLH_SPANS / 2].total_bytes > 0,
 	   "spans become longer, and at least half of them are used");
-	ok(plh_site_ages_add_up(site_at(site), plh_profile_records_at(site_at(site)->spans)),
+	ok(plh_site_facts_ages_add_up(site_at(site), plh_profile_records_at(site_at(site)->spans)),
 	   "the spans add up to what the site holds");
 	end();
 }
@@ -136,7 +136,7 @@ test_times(void)
 	began = wall_clock();
 	pass_time(5 * TICK_US);
 	plh_profile_counters_add(site, 300, exact);
-	count = plh_site_ages_list(ages, plh_profile_image_own(plh_profile), site_at(site), wall_clock());
+	count = plh_site_facts_ages(ages, plh_profile_image_own(plh_profile), site_at(site), wall_clock());
 	ok(count == 2 && ages[0].live_bytes == 1000 && ages[1].live_bytes == 300 &&
 	   ages[0].total_bytes == 1000 && ages[0].error_bytes == 0,
 	   "a site has an age for each span in which it allocated");
@@ -147,29 +147,29 @@ test_times(void)
 	set_wall_clock(-USECS_PER_HOUR);
 	pass_time(TICK_US);
 	plh_profile_counters_add(site, 1, exact);
-	count = plh_site_ages_list(ages, plh_profile_image_own(plh_profile), site_at(site), wall_clock());
+	count = plh_site_facts_ages(ages, plh_profile_image_own(plh_profile), site_at(site), wall_clock());
 	ok(count == 3 && ages[0].from > wall_clock() - 9 * TICK_US,
 	   "ages stay what they are when the clock is set back");
 	set_wall_clock(USECS_PER_HOUR);
 
 	damaged = *site_at(site);
 	damaged.counters.live_bytes++;
-	ok(plh_site_ages_list(ages, plh_profile_image_own(plh_profile), &damaged, wall_clock()) == 0,
+	ok(plh_site_facts_ages(ages, plh_profile_image_own(plh_profile), &damaged, wall_clock()) == 0,
 	   "spans that do not add up tell no ages");
 	damaged = *site_at(site);
 	damaged.spans = site;
-	ok(plh_site_ages_list(ages, plh_profile_image_own(plh_profile), &damaged, wall_clock()) == 1 &&
+	ok(plh_site_facts_ages(ages, plh_profile_image_own(plh_profile), &damaged, wall_clock()) == 1 &&
 	   ages[0].live_bytes == site_at(site)->counters.live_bytes,
 	   "a site whose spans can't be had has one age");
 	plh_profile_counters_add(make_site("young"), 7, exact);
 	damaged = *site_at(make_site("young"));
-	ok(plh_site_ages_list(ages, plh_profile_image_own(plh_profile), &damaged, wall_clock()) == 1 &&
+	ok(plh_site_facts_ages(ages, plh_profile_image_own(plh_profile), &damaged, wall_clock()) == 1 &&
 	   ages[0].live_bytes == 7, "a site of one sample has one age");
 	damaged.births.shift = 60;
-	ok(plh_site_ages_list(ages, plh_profile_image_own(plh_profile), &damaged, wall_clock()) == 0,
+	ok(plh_site_facts_ages(ages, plh_profile_image_own(plh_profile), &damaged, wall_clock()) == 0,
 	   "spans of impossible lengths tell no ages");
 	memset(&damaged.births, 0, sizeof(PlhSiteRecord) - offsetof(PlhSiteRecord, births));
-	ok(plh_site_ages_list(ages, plh_profile_image_own(plh_profile), &damaged, wall_clock()) == 0,
+	ok(plh_site_facts_ages(ages, plh_profile_image_own(plh_profile), &damaged, wall_clock()) == 0,
 	   "a site of a version without births tells no ages");
 	end();
 }
@@ -191,20 +191,20 @@ test_room(void)
 	pass_time(10 * TICK_US);
 	plh_profile_counters_subtract(site, 100, exact, plh_profile_counters_add(site, 100, exact));
 	ok(site_at(site)->spans == 0 &&
-	   plh_site_ages_list(ages, plh_profile_image_own(plh_profile), site_at(site), wall_clock()) == 1 &&
+	   plh_site_facts_ages(ages, plh_profile_image_own(plh_profile), site_at(site), wall_clock()) == 1 &&
 	   ages[0].live_bytes == 1100 && ages[0].total_bytes == 1200,
 	   "a site without room for spans has one age, of all that it allocated");
 	plh_profile_records_limit(0);
 	pass_time(10 * TICK_US);
 	plh_profile_counters_add(site, 7, exact);
 	ok(site_at(site)->spans != 0 &&
-	   plh_site_ages_list(ages, plh_profile_image_own(plh_profile), site_at(site), wall_clock()) == 2 &&
+	   plh_site_facts_ages(ages, plh_profile_image_own(plh_profile), site_at(site), wall_clock()) == 2 &&
 	   ages[0].live_bytes == 1100 && ages[0].total_bytes == 1200 &&
 	   ages[1].live_bytes == 7 && ages[1].total_bytes == 7,
 	   "a site gets spans when there is room");
 	image = *plh_profile_image_own(plh_profile);
 	image.bytes = site_at(site)->spans;
-	ok(plh_site_ages_list(ages, &image, site_at(site), wall_clock()) == 1 &&
+	ok(plh_site_facts_ages(ages, &image, site_at(site), wall_clock()) == 1 &&
 	   ages[0].live_bytes == 1107 && ages[0].total_bytes == 1207,
 	   "a site whose spans are behind a copy has one age");
 	end();
@@ -227,7 +227,7 @@ test_errors(void)
 	pass_time(2 * TICK_US);
 	for (int i = 0; i < 99; i++)
 		plh_profile_counters_add(site, 100, draw);
-	count = plh_site_ages_list(ages, plh_profile_image_own(plh_profile), site_at(site), wall_clock());
+	count = plh_site_facts_ages(ages, plh_profile_image_own(plh_profile), site_at(site), wall_clock());
 	one_sample = plh_sampling_error_bytes(site_at(site)->counters.live_variance / 100,
 										  ages[0].live_bytes, 1);
 	all = plh_sampling_error_bytes(site_at(site)->counters.live_variance,
@@ -290,7 +290,7 @@ test_samples(void)
 	plh_live_samples_drop_context(watched);
 	all = births_of(site);
 	ok(site_at(site)->counters.live_bytes == 0 &&
-	   plh_site_ages_add_up(site_at(site), plh_profile_records_at(site_at(site)->spans)) &&
+	   plh_site_facts_ages_add_up(site_at(site), plh_profile_records_at(site_at(site)->spans)) &&
 	   all.spans[0].total_bytes == 20, "samples go with their context from the spans of their births");
 
 	watched = plh_live_samples_watch(&context_data, PLH_LIFETIME_SESSION);

@@ -17,7 +17,7 @@
 #include "profile/profile.h"
 #include "profile/profile_counters.h"
 #include "profile/profile_file.h"
-#include "profile/site_ages.h"
+#include "profile/site_facts.h"
 #include "reader/profile_reader.h"
 #include "reader_tests.h"
 
@@ -122,8 +122,8 @@ torn_rows(const PlhProfileImage *image)
 	int			torn = !is_whole(&image->header->counters);
 
 	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
-		torn += !is_whole(&site->counters) || !plh_site_ages_add_up(site, plh_profile_image_at(image, site->spans,
-																							   PLH_RECORD_SPANS));
+		torn += !is_whole(&site->counters) || !plh_site_facts_ages_add_up(site, plh_profile_image_at(image, site->spans,
+																									 PLH_RECORD_SPANS));
 	return torn;
 }
 

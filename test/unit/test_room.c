@@ -32,7 +32,7 @@ sized_statfs(const char *path, struct statfs *status)
 }
 
 #define statfs(path, status) sized_statfs(path, status)
-#include "profile/profile_room.c"
+#include "profile/shared_directory.c"
 #undef statfs
 
 #include "base/sealed_file.h"
@@ -87,48 +87,48 @@ test_room(void)
 	make_directory(directory, sizeof(directory));
 	file_system_bytes = 64 * MB;
 	file_system_free = 64 * MB;
-	ok(plh_profile_room_has(directory, 13 * MB, PLH_ROOM_RECORDS),
+	ok(plh_shared_directory_has_room(directory, 13 * MB, PLH_ROOM_RECORDS),
 	   "records get nearly a quarter of an empty file system");
-	ok(!plh_profile_room_has(directory, 15 * MB, PLH_ROOM_RECORDS),
+	ok(!plh_shared_directory_has_room(directory, 15 * MB, PLH_ROOM_RECORDS),
 	   "records do not get all of a quarter");
-	ok(plh_profile_room_has(directory, 15 * MB, PLH_ROOM_HEADER),
+	ok(plh_shared_directory_has_room(directory, 15 * MB, PLH_ROOM_HEADER),
 	   "headers get the rest of a quarter");
-	ok(!plh_profile_room_has(directory, 17 * MB, PLH_ROOM_HEADER),
+	ok(!plh_shared_directory_has_room(directory, 17 * MB, PLH_ROOM_HEADER),
 	   "headers do not get more than a quarter");
 
 	file_system_free = 30 * MB;
-	ok(plh_profile_room_has(directory, 9 * MB, PLH_ROOM_RECORDS),
+	ok(plh_shared_directory_has_room(directory, 9 * MB, PLH_ROOM_RECORDS),
 	   "what others take does not count as ours");
-	ok(!plh_profile_room_has(directory, 11 * MB, PLH_ROOM_RECORDS),
+	ok(!plh_shared_directory_has_room(directory, 11 * MB, PLH_ROOM_RECORDS),
 	   "records leave 16 MB and the room for headers");
 	file_system_free = 17 * MB;
-	ok(!plh_profile_room_has(directory, 4096, PLH_ROOM_RECORDS),
+	ok(!plh_shared_directory_has_room(directory, 4096, PLH_ROOM_RECORDS),
 	   "records leave room for headers");
-	ok(plh_profile_room_has(directory, 4096, PLH_ROOM_HEADER),
+	ok(plh_shared_directory_has_room(directory, 4096, PLH_ROOM_HEADER),
 	   "headers of other processes get the room that records leave");
 	file_system_free = 16 * MB;
-	ok(!plh_profile_room_has(directory, 4096, PLH_ROOM_HEADER),
+	ok(!plh_shared_directory_has_room(directory, 4096, PLH_ROOM_HEADER),
 	   "headers leave room for others");
 
 	file_system_free = 40 * MB;
 	make_file(directory, "1234", 8 * MB);
-	ok(plh_profile_room_has(directory, 5 * MB, PLH_ROOM_RECORDS),
+	ok(plh_shared_directory_has_room(directory, 5 * MB, PLH_ROOM_RECORDS),
 	   "records get the rest of the share beside those that are there");
-	ok(!plh_profile_room_has(directory, 7 * MB, PLH_ROOM_RECORDS) &&
+	ok(!plh_shared_directory_has_room(directory, 7 * MB, PLH_ROOM_RECORDS) &&
 	   errno == ENOSPC, "records beyond the share have no room");
 	make_file(directory, "77.1234567.saved", 4 * MB);
 	make_file(directory, "x.saved", 4096);
 	make_file(directory, "dropped.78", 4096);
-	ok(plh_profile_room_has(directory, 1 * MB, PLH_ROOM_RECORDS) &&
+	ok(plh_shared_directory_has_room(directory, 1 * MB, PLH_ROOM_RECORDS) &&
 	   exists(directory, "77.1234567.saved"),
 	   "a profile that was saved stays while there is room");
-	ok(plh_profile_room_has(directory, 5 * MB, PLH_ROOM_RECORDS) &&
+	ok(plh_shared_directory_has_room(directory, 5 * MB, PLH_ROOM_RECORDS) &&
 	   !exists(directory, "77.1234567.saved") &&
 	   !exists(directory, "dropped.78"), "a profile that was saved is given up for a live one");
 	ok(exists(directory, "1234") && exists(directory, "x.saved"),
 	   "no other file is given up for a live profile");
 	remove_directory(directory);
-	ok(!plh_profile_room_has(directory, 4096, PLH_ROOM_HEADER) &&
+	ok(!plh_shared_directory_has_room(directory, 4096, PLH_ROOM_HEADER) &&
 	   errno == ENOENT, "a directory that is gone has no room");
 	file_system_bytes = 0;
 }
