@@ -21,7 +21,6 @@
 #include "base/clock.h"
 #include "base/directory_names.h"
 #include "base/fork.h"
-#include "base/limits.h"
 #include "base/page_layout.h"
 #include "base/settings.h"
 #include "base/whole_io.h"

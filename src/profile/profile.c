@@ -7,13 +7,11 @@
  */
 #include "postgres.h"
 
-#include "common/hashfn.h"
 #include "common/pg_prng.h"
 
 #include "base/clock.h"
 #include "base/fork.h"
 #include "base/hash_seed.h"
-#include "base/limits.h"
 #include "base/page_layout.h"
 #include "base/settings.h"
 #include "profile/profile.h"

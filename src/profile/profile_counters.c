@@ -13,10 +13,8 @@
 
 #include "base/clock.h"
 #include "base/compat.h"
-#include "base/guard.h"
 #include "base/page_layout.h"
 #include "profile/profile_counters.h"
-#include "profile/profile_file.h"
 #include "profile/profile_records.h"
 
 PlhRun		plh_profile_run = {.peak_live_bytes = PG_INT64_MAX};

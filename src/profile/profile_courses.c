@@ -16,9 +16,6 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
-
-#include "base/guard.h"
 #include "base/page_layout.h"
 #include "profile/profile.h"
 #include "profile/profile_courses.h"

@@ -21,7 +21,6 @@
 #include "miscadmin.h"
 
 #include "base/fork.h"
-#include "base/limits.h"
 #include "base/page_layout.h"
 #include "base/private_memory.h"
 #include "base/sealed_file.h"

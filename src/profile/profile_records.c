@@ -13,11 +13,9 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
 #include "port/atomics.h"
 
 #include "base/fork.h"
-#include "base/guard.h"
 #include "base/hash_seed.h"
 #include "base/page_layout.h"
 #include "base/settings.h"

@@ -15,10 +15,7 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
-
 #include "base/fork.h"
-#include "base/guard.h"
 #include "base/settings.h"
 #include "profile/profile_counters.h"
 #include "profile/profile_image.h"

@@ -27,11 +27,9 @@ typedef struct PlhSiteFacts
 } PlhSiteFacts;
 
 extern void plh_site_facts_resolve(PlhSiteFacts *facts, const PlhProfileImage *image,
-								   const PlhSiteRecord *site,
-								   const PlhBaseline *baseline);
+								   const PlhSiteRecord *site, const PlhBaseline *baseline);
 extern bool plh_site_facts_next(PlhSiteFacts *facts, const PlhProfileImage *image,
-								const PlhBaseline *baseline,
-								uint32 *position);
+								const PlhBaseline *baseline, uint32 *position);
 extern void plh_site_facts_sum(PlhCounters *sums, const PlhCounters *counters);
 
 /* What a site allocated from one time up to another. */

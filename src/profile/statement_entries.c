@@ -14,7 +14,6 @@
 #include "common/hashfn.h"
 
 #include "base/guard.h"
-#include "base/page_layout.h"
 #include "base/sampling.h"
 #include "profile/statement_entries.h"
 #include "profile/statement_shape.h"

@@ -70,8 +70,7 @@ extern bool plh_statement_entries_reset(Oid role, Oid database, uint64 query_id)
  * left out.
  */
 extern void plh_statement_entries_restore(const PlhStatementEntry *former,
-										  const PlhStatementModule *modules,
-										  uint32 module_count);
+										  const PlhStatementModule *modules, uint32 module_count);
 
 /*
  * The name of a routine that is in the stack of an entry, with its length; NULL if it is not there,

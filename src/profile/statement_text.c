@@ -10,8 +10,6 @@
  */
 #include "postgres.h"
 
-#include <limits.h>
-
 #include "profile/statement_text.h"
 #include "profile/statement_tokens.h"
 

@@ -21,7 +21,6 @@
 
 #include "base/fork.h"
 #include "base/hash_seed.h"
-#include "base/limits.h"
 #include "base/page_layout.h"
 #include "base/sealed_file.h"
 #include "profile/shared_directory.h"
