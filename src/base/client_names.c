@@ -32,10 +32,7 @@ plh_client_names_role(void)
 	return MyProcPort != NULL ? MyProcPort->user_name : NULL;
 }
 
-/*
- * The name of the application, as the session has set it last.  A setting takes its new value
- * before the old one is freed.
- */
+/* A setting takes its new value before the old one is freed. */
 const char *
 plh_client_names_application(void)
 {

@@ -51,48 +51,36 @@
 
 /*
  * The hooked methods have these parameters, and the hooks pass them on by these arguments: 16 took
- * the context from free and realloc, 17 added the flags.
+ * the context from free and realloc, 17 added the flags.  And how a method lets an allocation fail:
+ * from 17 on it throws, or returns NULL where the flags say so.  Before, its caller does that.
  */
 #if PG_VERSION_NUM >= 170000
 #define PLH_ALLOC_PARAMETERS	MemoryContext context, Size size, int flags
 #define PLH_ALLOC_ARGUMENTS		context, size, flags
 #define PLH_REALLOC_PARAMETERS	void *pointer, Size size, int flags
 #define PLH_REALLOC_ARGUMENTS	pointer, size, flags
+#define PLH_ALLOC_FAILURE(context) MemoryContextAllocationFailure(context, size, flags)
 #else
 #define PLH_ALLOC_PARAMETERS	MemoryContext context, Size size
 #define PLH_ALLOC_ARGUMENTS		context, size
-#endif
-
 #if PG_VERSION_NUM >= 160000
-#define PLH_FREE_PARAMETERS		void *pointer
-#define PLH_FREE_ARGUMENTS		pointer
-#else
-#define PLH_FREE_PARAMETERS		MemoryContext context, void *pointer
-#define PLH_FREE_ARGUMENTS		context, pointer
-#endif
-
-#if PG_VERSION_NUM >= 160000 && PG_VERSION_NUM < 170000
 #define PLH_REALLOC_PARAMETERS	void *pointer, Size size
 #define PLH_REALLOC_ARGUMENTS	pointer, size
-#elif PG_VERSION_NUM < 160000
+#else
 #define PLH_REALLOC_PARAMETERS	MemoryContext context, void *pointer, Size size
 #define PLH_REALLOC_ARGUMENTS	context, pointer, size
 #endif
-
-/*
- * How a method lets an allocation fail: from 17 on it throws, or returns NULL where the flags say
- * so.  Before, its caller does that.
- */
-#if PG_VERSION_NUM >= 170000
-#define PLH_ALLOC_FAILURE(context) MemoryContextAllocationFailure(context, size, flags)
-#else
 #define PLH_ALLOC_FAILURE(context) NULL
 #endif
 
-/* Which argument of free is the pointer. */
+/* Those of free, and which of them is the pointer. */
 #if PG_VERSION_NUM >= 160000
+#define PLH_FREE_PARAMETERS		void *pointer
+#define PLH_FREE_ARGUMENTS		pointer
 #define PLH_FREE_POINTER 1
 #else
+#define PLH_FREE_PARAMETERS		MemoryContext context, void *pointer
+#define PLH_FREE_ARGUMENTS		context, pointer
 #define PLH_FREE_POINTER 2
 #endif
 
@@ -106,23 +94,20 @@
 /* From 16 on, the values of settings are in a memory context. */
 #define PLH_SETTINGS_BY_MALLOC (PG_VERSION_NUM < 160000)
 
-/* The local id of this process' transaction is 0 if there is none. */
-#if PG_VERSION_NUM >= 170000
-#define PLH_LOCAL_TRANSACTION() (MyProc != NULL ? MyProc->vxid.lxid : 0)
-#else
-#define PLH_LOCAL_TRANSACTION() (MyProc != NULL ? MyProc->lxid : 0)
-#endif
-
 /*
+ * The local id of this process' transaction is 0 if there is none.
+ *
  * When the transaction that has just committed ended, and in which tick of some 2 ms.  From 17 on,
  * the server remembers the answer, and would soon ask itself.  Before, the exact clock would be
  * asked once more, which takes longer than all else that is done then: some milliseconds earlier
  * will do.
  */
 #if PG_VERSION_NUM >= 170000
+#define PLH_LOCAL_TRANSACTION() (MyProc != NULL ? MyProc->vxid.lxid : 0)
 #define PLH_TRANSACTION_END() GetCurrentTransactionStopTimestamp()
 #define PLH_TRANSACTION_TICK() (PLH_TRANSACTION_END() >> 11)
 #else
+#define PLH_LOCAL_TRANSACTION() (MyProc != NULL ? MyProc->lxid : 0)
 #define PLH_TRANSACTION_END() plh_clock_coarse_now()
 #define PLH_TRANSACTION_TICK() plh_clock_coarse_tick()
 #endif

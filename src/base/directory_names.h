@@ -9,5 +9,4 @@
 /* The name is valid during the call only. */
 typedef void (*PlhNameVisitor) (const char *name, void *arg);
 
-/* Returns an errno or 0. */
 extern int	plh_directory_names_visit(const char *directory, PlhNameVisitor visit, void *arg);

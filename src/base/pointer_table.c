@@ -43,10 +43,7 @@ link_of_entry(const void *table, uint32 index, uint32 *hash)
 	return &entry->next;
 }
 
-/*
- * Returns the index of an entry that was never used, or PLH_NO_ENTRY if the table is full or there
- * is no memory.
- */
+/* An index that was never used, or PLH_NO_ENTRY if the table is full or there is no memory. */
 static pg_noinline uint32
 add_entry(PlhPointerTable *table)
 {

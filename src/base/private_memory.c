@@ -12,16 +12,10 @@
 #include "base/fork.h"
 #include "base/private_memory.h"
 
-/*
- * All regions of this process have this many committed bytes, those of its parent included that it
- * has not given back.
- */
+/* Committed bytes of all regions, with those of the parent that were not given back. */
 static PLH_SURVIVES_FORK Size all_bytes;
 
-/*
- * Reserve "bytes" of address space.  A region that is already reserved stays as it is, so that
- * callers may reserve it on each use.
- */
+/* Reserve address space.  A reserved region stays as it is, so that each use may ask for it. */
 bool
 plh_private_memory_reserve(PlhRegion *region, Size bytes)
 {
@@ -63,10 +57,7 @@ plh_private_memory_commit(PlhRegion *region, Size bytes)
 	return true;
 }
 
-/*
- * Note that the region is backed up to "bytes": by a mapping of the caller's own, or by
- * plh_private_memory_commit.
- */
+/* Note that the region is backed up to "bytes": by the caller's mapping, or by a commit. */
 void
 plh_private_memory_extend(PlhRegion *region, Size bytes)
 {
@@ -77,10 +68,7 @@ plh_private_memory_extend(PlhRegion *region, Size bytes)
 	region->committed_bytes = bytes;
 }
 
-/*
- * Give the memory and the address space back.  All pointers into the region become invalid, and the
- * region may be reserved again.
- */
+/* Give all memory and addresses back.  The region may be reserved again. */
 void
 plh_private_memory_discard(PlhRegion *region)
 {

@@ -17,6 +17,4 @@ extern bool plh_process_facts_is_alive(int pid, uint64 start_ticks);
 extern int64 plh_process_facts_own_bytes(void);
 extern bool plh_process_facts_owns(int64 bytes);
 extern int64 plh_process_facts_touched_bytes(void);
-
-/* Returns -1 without such a process. */
 extern int64 plh_process_facts_rss_anon_bytes(int pid);

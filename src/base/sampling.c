@@ -20,10 +20,7 @@
 /* No error bound is larger. */
 #define MOST_ERROR ((double) (PG_INT64_MAX / 16))
 
-/*
- * Returns a random number in [0,1).  pg_prng_double of PostgreSQL 15 takes five times as long, in
- * ldexp.
- */
+/* A random number in [0,1).  pg_prng_double of 15 takes five times as long, in ldexp. */
 static inline double
 draw_fraction(pg_prng_state *prng)
 {
@@ -150,10 +147,7 @@ plh_sampling_error_bytes(double variance, double bytes, int64 samples)
 	return error >= 0.0 && error < MOST_ERROR ? error : MOST_ERROR;
 }
 
-/*
- * Returns what there may be of small chunks, at most, where no sample was taken: the bound of an
- * estimate of 0.
- */
+/* The bound of an estimate of 0: what small chunks without a sample may come to. */
 double
 plh_sampling_missed_bytes(uint32 interval_bytes)
 {

@@ -367,10 +367,7 @@ define_watch_settings(void)
 							   NULL, NULL, NULL);
 }
 
-/*
- * Define the settings that are for developers, of pg_leakhunt or of what it checks: they are not
- * shown among all settings.
- */
+/* Define the settings that are for developers: they are not shown among all settings. */
 static void
 define_developer_settings(void)
 {

@@ -61,10 +61,7 @@ plh_size_units(int64 bytes)
 	return write_units((halves + (halves < 0 ? -1 : 1)) / 2, unit);
 }
 
-/*
- * Write the error bound of an estimate in the unit of the estimate.  It is rounded up, as it would
- * be no bound otherwise.
- */
+/* Write an error bound in its estimate's unit, rounded up, as it would be no bound otherwise. */
 PlhSizeText
 plh_size_units_error(int64 error_bytes, int64 bytes)
 {

@@ -33,10 +33,7 @@ plh_whole_io_read(int fd, void *buffer, Size bytes, off_t offset)
 	return done;
 }
 
-/*
- * Write all bytes at the offset.  Returns false, with errno set, on an error, after which a part
- * may have been written.
- */
+/* Write all bytes.  On an error, returns false and sets errno; a part may have been written. */
 bool
 plh_whole_io_write(int fd, const void *data, Size bytes, off_t offset)
 {

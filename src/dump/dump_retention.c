@@ -2,11 +2,8 @@
  * dump_retention.c
  *	  Which dump files stay: their number of each reason, and their bytes.
  *
- * At most dump_keep dumps of each reason stay, and all of them with their texts take at most
- * dump_max_size.  What is too much goes from the reason that has the most bytes: so none pushes out
- * the dumps of another.  Of a reason, the oldest of the role that has most goes first: so no role
- * that makes many cheap dumps pushes out those of another, which has fewer.  The youngest of each
- * reason always stays.
+ * Of a reason that has too much (src/dump/README), the oldest of the role that has most goes first:
+ * so no role that makes many cheap dumps pushes out those of another, which has fewer.
  *
  * All dumps in the directory count, whoever wrote them, and texts whose dumps are gone, as those of
  * former versions.
@@ -44,10 +41,7 @@
 #define EXCESS_DIVISOR 10
 #define MAX_WRITERS 8
 
-/*
- * A file is written within seconds.  One that is incomplete and that nobody has changed for an hour
- * has lost its writer.
- */
+/* A file is written within seconds: one left incomplete for an hour has lost its writer. */
 #define ABANDONED_SECONDS 3600
 
 /* A dump with its text, or a text whose dump is gone. */
@@ -91,10 +85,7 @@ look_at(const PlhDumpName *name, struct stat *status)
 	return lstat(path, status) == 0 && S_ISREG(status->st_mode);
 }
 
-/*
- * Look at a dump and its text.  Returns false for a text whose dump is there: that counts with the
- * dump.
- */
+/* Look at a dump and its text.  False for a text whose dump is there: it counts with that. */
 static bool
 look_at_dump(DumpFiles *files, const PlhDumpName *name)
 {
@@ -115,10 +106,7 @@ look_at_dump(DumpFiles *files, const PlhDumpName *name)
 	return true;
 }
 
-/*
- * Note whose dump it is.  Of a text whose dump is gone, and of a dump of another layout, that is
- * not known.
- */
+/* Note whose dump it is, if that is known: not of a mere text, or of another layout. */
 static void
 note_role(DumpFiles *files)
 {
@@ -319,10 +307,7 @@ remove_next(Directory *directory, ReasonFiles *reason)
 	return failure != 0 ? failure : remove_file(&other);
 }
 
-/*
- * Remove the dumps that are too many or too large, as far as one look at the directory tells.
- * Returns an errno or 0.
- */
+/* Remove dumps beyond the limits, as far as one look tells.  Returns an errno or 0. */
 int
 plh_dump_retention_trim(void)
 {
@@ -366,10 +351,7 @@ remove_if_abandoned(const char *name, void *arg)
 		(void) unlink(path);
 }
 
-/*
- * Remove the incomplete files of processes that were killed, but not those that are being written:
- * others may share the directory.
- */
+/* Remove what killed processes left incomplete; others may be at work in the directory. */
 void
 plh_dump_retention_remove_abandoned(void)
 {

@@ -1,17 +1,9 @@
 /*
  * heap_text.c
- *	  The text of a profile for jeprof and pprof.
+ *	  The text of a profile for jeprof and pprof, whose form src/dump/README tells.
  *
- * Both read the format of a heap profile, and skip lines that begin with "#", which are for people.
- * Each stack has one line, as both tell call sites apart by their stacks only:
- *
- * 		OBJECTS: BYTES [OBJECTS: BYTES] @ 0xPC 0xPC ...
- *
- * The first pair is live, the second was ever allocated; those of line 1 are the sums.  jeprof dies
- * on objects without bytes, so these are written as 0.
- *
- * Frames are return addresses minus one.  jeprof subtracts one from all addresses but the first,
- * pprof from all: with one added to all but the first, every address lies within the call for both.
+ * Both skip lines that begin with "#", which are for people.  Each stack has one line, as both tell
+ * call sites apart by their stacks only.
  */
 #include "postgres.h"
 
@@ -26,10 +18,7 @@
 #include "reader/frame_names.h"
 #include "reader/redaction.h"
 
-/*
- * A site without a stack has only the first address, and one of stacks that were given up only the
- * second.  They are in no module.
- */
+/* Addresses in no module: of sites without a stack, and of stacks that were given up. */
 #define NO_STACK_ADDRESS 1
 #define FORMER_STACKS_ADDRESS 2
 
@@ -175,10 +164,7 @@ next_stack(const HeapText *text, uint32 *position, uint32 *first, PlhCounters *s
 	return true;
 }
 
-/*
- * Write line 1.  In the profile of a process at work, the counters in the header may be one sample
- * ahead of the sites, or behind them.
- */
+/* Write line 1.  The header of a process at work may be a sample ahead of its sites, or behind. */
 static void
 put_sums(const HeapText *text)
 {

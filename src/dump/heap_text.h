@@ -10,9 +10,6 @@
 
 #include "profile/profile_image.h"
 
-/*
- * Writes the text; "reason" is that of the dump, or NULL for a profile that is none.  Returns an
- * errno, or 0.
- */
+/* "reason" is that of the dump, or NULL for a profile that is none.  Returns an errno, or 0. */
 extern int	plh_heap_text_write(FILE *file, const PlhProfileImage *image,
 								const char *reason, TimestampTz written_at);

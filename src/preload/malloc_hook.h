@@ -23,10 +23,7 @@
 /* Allocations of other threads are counted each time they add up to this many bytes. */
 #define PLH_MALLOC_OTHER_STEP (UINT64_C(64) * 1024)
 
-/*
- * The functions to call.  They may be called from signal handlers, and none of them changes errno,
- * throws or blocks.
- */
+/* May be called from signal handlers; none of them changes errno, throws or blocks. */
 typedef struct PlhMallocCalls
 {
 	/*

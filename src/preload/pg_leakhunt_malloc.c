@@ -3,15 +3,10 @@
  *	  The library that the dynamic linker preloads, so that pg_leakhunt.so gets to know what is
  *	  allocated by malloc.
  *
- * Each function that allocates or frees is defined here, and passes on to the next definition of
- * it, which is that of libc or of another allocator.  On the way it counts bytes down, and looks a
- * block that is freed up in a filter.  Only when a countdown is at its end, or the filter has the
- * block, is it asked whether there is a pg_leakhunt.so to call.
- *
- * Any program may be run with this library, at any time from before its first constructor to after
- * its last exit handler, in any thread and in signal handlers.  So nothing here allocates, locks,
- * or needs to be initialized by code; errno is what the next function left.  A call within another
- * one of the same thread is nothing special, as no state is held over a call of the next function.
+ * Each function that allocates or frees passes on to its next definition (src/preload/README), in
+ * any program and thread, and in signal handlers.  So errno is what the next function left.  A call
+ * within another one of the same thread is nothing special, as no state is held over a call of the
+ * next function.
  */
 #include <dlfcn.h>
 #include <errno.h>

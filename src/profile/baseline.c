@@ -17,10 +17,7 @@
 #include "base/page_layout.h"
 #include "profile/baseline.h"
 
-/*
- * Each process that exits needs this.  As a variable it lies beside others that are needed, and no
- * page of constants is.
- */
+/* Every exit needs this: it lies beside other variables, so that no page of constants is read. */
 static const char path_format[] = "%s/baseline.%d";
 
 /* Make the path of the baseline of a process or, for pid 0, of all processes. */
@@ -46,10 +43,7 @@ plh_baseline_is_sound(const PlhBaseline *baseline, Size bytes, int pid)
 		baseline->site_count == (bytes - offsetof(PlhBaseline, sites)) / sizeof(PlhBaselineSite);
 }
 
-/*
- * Look up what the site at an offset held at the baseline.  The figures are 0 if the profile did
- * not have the site yet.
- */
+/* What the site at an offset held at the baseline; 0 if the profile did not have it yet. */
 void
 plh_baseline_site(const PlhBaseline *baseline, uint32 site, int64 *bytes, int64 *count)
 {
@@ -73,10 +67,7 @@ plh_baseline_site(const PlhBaseline *baseline, uint32 site, int64 *bytes, int64 
 	}
 }
 
-/*
- * Returns the pid of the process that a file of that name is the baseline of; 0 if it is of all
- * processes, or none.
- */
+/* The pid of the process whose baseline has that name; 0 if it is of all processes, or none. */
 int
 plh_baseline_pid(const char *name)
 {

@@ -91,11 +91,7 @@ static void
 append_part(DumpFile *file, PlhDumpPartKind kind, const void *data, Size bytes)
 {
 	static const char zeros[8];
-	PlhDumpPart part = {
-		.kind = kind,
-		.padding = TYPEALIGN(8, bytes) - bytes,
-		.bytes = bytes
-	};
+	PlhDumpPart part = {.kind = kind,.padding = TYPEALIGN(8, bytes) - bytes,.bytes = bytes};
 
 	if (data == NULL)
 		return;

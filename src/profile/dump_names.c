@@ -21,10 +21,7 @@
 /* Names to try for an incomplete file. */
 #define MAX_ATTEMPTS 1000
 
-/*
- * Read a number.  Returns the text behind the character "next", which must follow the number, or
- * NULL.
- */
+/* Read a number.  Returns the text behind the character "next", which must follow; or NULL. */
 static const char *
 skip_number(const char *text, char next, int *number)
 {

@@ -22,10 +22,7 @@
 #include "profile/statement_text.h"
 #include "stack/modules.h"
 
-/*
- * Statements take at most a quarter of the profile, so that a process that runs long ones has room
- * left for call sites.
- */
+/* Statements take at most a quarter: long ones must leave room for call sites. */
 #define STATEMENTS_SHARE 4
 
 /*
@@ -36,19 +33,13 @@
  */
 static PLH_SURVIVES_FORK PLH_LARGE PlhStatementShape last_shape;
 
-/*
- * By profile index; there are module_count.  The last, for routines, makes their frames addresses
- * like all others.
- */
+/* By profile index.  The last makes frames of routines addresses like all others. */
 static PLH_SURVIVES_FORK PLH_LARGE uintptr_t module_bias[PLH_ROUTINE_MODULE + 1];
 
 /* Each frame of a stack has an odd random number. */
 static PLH_SAME_IN_CHILD PLH_LARGE uint64 hash_factors[PLH_MAX_FRAMES];
 
-/*
- * There is a profile that was the parent's, and is not given up yet: what a forked child notes at
- * the fork.
- */
+/* A forked child still has its parent's profile, which it is to give up. */
 static PLH_SURVIVES_FORK bool has_former;
 
 #define RECENT_STRINGS 64
@@ -58,10 +49,7 @@ static PLH_LARGE struct
 	uint32		module_count;
 	uint32		first_context;	/* heads the list of their records */
 
-	/*
-	 * Offsets of strings that were looked up last, by their addresses; 0:
-	 * none.
-	 */
+	/* of strings that were looked up last, by their addresses; 0: none */
 	uint32		recent_strings[RECENT_STRINGS];
 }			state;
 
@@ -73,17 +61,14 @@ hash_statement(uint64 query_id, const PlhStatementShape *shape)
 	return plh_profile_records_hash(shape->text, shape->length);
 }
 
-/*
- * Returns the offset of a statement, or 0 if there is none yet.  Its shape matters only if it has
- * no query id.
- */
+/* The offset of a statement, or 0.  Its shape matters only if it has no query id. */
 static uint32
 find_statement(uint64 query_id, const PlhStatementShape *shape)
 {
 	uint32		hash = hash_statement(query_id, shape);
-	uint32		offset = *plh_profile_records_bucket(hash);
+	uint32		offset;
 
-	while ((offset = plh_profile_records_next(offset, PLH_RECORD_STATEMENT, hash)) != 0)
+	PLH_FOR_RECORDS(offset, PLH_RECORD_STATEMENT, hash)
 	{
 		PlhStatementRecord *statement = plh_profile_records_at(offset);
 
@@ -91,7 +76,6 @@ find_statement(uint64 query_id, const PlhStatementShape *shape)
 			(query_id != 0 ||
 			 plh_statement_shape_equals(shape, statement->text, statement->text_bytes)))
 			break;
-		offset = PLH_CHAIN_OF(offset);
 	}
 	return offset;
 }
@@ -122,10 +106,7 @@ has_share(Size length)
 		plh_profile_records_size(bytes) <= plh_load_settings.max_profile_size / STATEMENTS_SHARE;
 }
 
-/*
- * Returns the offset of a statement, or 0 if there is no room.  Once statements have used up their
- * share, new ones lose their text.
- */
+/* The offset of a statement, or 0.  Beyond their share of room, new ones lose their text. */
 static uint32
 look_up(uint64 query_id, const char *text, Size text_bytes)
 {
@@ -204,23 +185,18 @@ plh_profile_statement(uint64 query_id, const char *text)
 	return offset;
 }
 
-static void
-make_hash_factors(void)
-{
-	pg_prng_state prng;
-
-	pg_prng_seed(&prng, plh_hash_seed_draw());
-	for (int i = 0; i < PLH_MAX_FRAMES; i++)
-		hash_factors[i] = pg_prng_uint64(&prng) | 1;
-}
-
 /* A profile begins: make the factors, unless there are some. */
 static void
 begin_stacks(void)
 {
+	pg_prng_state prng;
+
 	module_bias[PLH_ROUTINE_MODULE] = PLH_FRAME(PLH_ROUTINE_MODULE, 0);
-	if (hash_factors[0] == 0)
-		make_hash_factors();
+	if (hash_factors[0] != 0)
+		return;
+	pg_prng_seed(&prng, plh_hash_seed_draw());
+	for (int i = 0; i < PLH_MAX_FRAMES; i++)
+		hash_factors[i] = pg_prng_uint64(&prng) | 1;
 }
 
 static uint32
@@ -342,14 +318,13 @@ find_stack(const PlhStack *captured)
 {
 	int			depth = captured->depth;
 	uint32		hash = hash_addresses(captured->addresses, depth);
-	uint32		offset = *plh_profile_records_bucket(hash);
+	uint32		offset;
 
 	plh_profile_records_assert_growth();
-	while ((offset = plh_profile_records_next(offset, PLH_RECORD_STACK, hash)) != 0)
+	PLH_FOR_RECORDS(offset, PLH_RECORD_STACK, hash)
 	{
 		if (stack_equals(plh_profile_records_at(offset), captured))
 			break;
-		offset = PLH_CHAIN_OF(offset);
 	}
 	if (offset == 0)
 		offset = add_stack(captured, hash);
@@ -428,15 +403,14 @@ plh_profile_begin(void)
 static uint32
 find_string(const char *text, Size length, uint32 hash)
 {
-	uint32		offset = *plh_profile_records_bucket(hash);
+	uint32		offset;
 
-	while ((offset = plh_profile_records_next(offset, PLH_RECORD_STRING, hash)) != 0)
+	PLH_FOR_RECORDS(offset, PLH_RECORD_STRING, hash)
 	{
 		PlhStringRecord *string = plh_profile_records_at(offset);
 
 		if (string->text_bytes == length && memcmp(string->text, text, length) == 0)
 			break;
-		offset = PLH_CHAIN_OF(offset);
 	}
 	return offset;
 }
@@ -566,13 +540,11 @@ plh_profile_context(uint32 context_name, uint32 lifetime)
 	uint32		hash = hash_combine(murmurhash32(context_name ^ (uint32) plh_profile_records_seed),
 									lifetime);
 	PlhContextRecord *context;
+	uint32		offset;
 
 	plh_profile_records_assert_growth();
 	assert_kind(context_name, PLH_RECORD_STRING);
-	for (uint32 offset = plh_profile_records_next(*plh_profile_records_bucket(hash),
-												  PLH_RECORD_CONTEXT, hash);
-		 offset != 0;
-		 offset = plh_profile_records_next(PLH_CHAIN_OF(offset), PLH_RECORD_CONTEXT, hash))
+	PLH_FOR_RECORDS(offset, PLH_RECORD_CONTEXT, hash)
 	{
 		context = plh_profile_records_at(offset);
 		if (context->context_name == context_name && context->lifetime == lifetime)
@@ -590,10 +562,7 @@ plh_profile_context(uint32 context_name, uint32 lifetime)
 	return context;
 }
 
-/*
- * Returns the record of memory contexts after "context", or the first one if "context" is NULL;
- * NULL at the end.
- */
+/* The record of contexts after "context", or the first if that is NULL; NULL at the end. */
 PlhContextRecord *
 plh_profile_next_context(const PlhContextRecord *context)
 {

@@ -19,10 +19,7 @@
 
 PlhRun		plh_profile_run = {.peak_live_bytes = PG_INT64_MAX};
 
-/*
- * A larger jump between two local transaction ids means that numbering has started anew, not that
- * as many transactions have passed.
- */
+/* A larger jump of local transaction ids means that their numbering has started anew. */
 #define MAX_TRANSACTIONS_PASSED 10000000
 
 PlhHeld		plh_profile_counters_held;
@@ -63,10 +60,7 @@ in_kb(int64 bytes)
 	return bytes <= 0 ? 0 : Min((uint64) bytes >> 10, PG_UINT32_MAX);
 }
 
-/*
- * A site is about to change: if it is the first time in the run or since its peak, note what it
- * held.
- */
+/* Note what a site held before its first change in the run or since its peak. */
 static inline void
 note_site_in_run(PlhSiteRecord *site)
 {
@@ -105,14 +99,6 @@ plh_profile_counters_run_kb(const PlhSiteRecord *site)
 	return (int64) (site->last_change <= run->peak_change ?
 					in_kb(site->counters.live_bytes) : site->run_peak_kb) -
 		site->run_start_kb;
-}
-
-/* Follow nothing in a forked child. */
-static PLH_EVERY_PROCESS void
-forget_run(void)
-{
-	memset(&plh_profile_run, 0, sizeof(plh_profile_run));
-	plh_profile_run.peak_live_bytes = PG_INT64_MAX;
 }
 
 static PlhSiteRecord *
@@ -393,10 +379,7 @@ begin_spans(PlhSiteRecord *site, uint32 shift, int64 bytes)
 	end_change(plh_profile, site, number);
 }
 
-/*
- * Count a live sample of "size" bytes.  Returns the tick of its birth, which the caller keeps with
- * it.
- */
+/* Count a live sample.  Returns the tick of its birth, which the caller keeps with it. */
 uint32
 plh_profile_counters_add(uint32 site_offset, Size size, PlhDraw draw)
 {
@@ -459,10 +442,7 @@ plh_profile_counters_subtract(uint32 site_offset, Size size, PlhDraw draw, uint3
 	end_change(profile, site, number);
 }
 
-/*
- * Add the totals of a site that holds nothing to those of another one.  The caller gives up the
- * former.
- */
+/* Add the totals of a site that holds nothing, and that the caller gives up, to another one. */
 void
 plh_profile_counters_fold(uint32 site_offset, uint32 target_offset)
 {
@@ -567,5 +547,6 @@ plh_profile_counters_forget(void)
 {
 	memset(&state, 0, sizeof(state));
 	memset(&plh_profile_counters_held, 0, sizeof(plh_profile_counters_held));
-	forget_run();
+	memset(&plh_profile_run, 0, sizeof(plh_profile_run));
+	plh_profile_run.peak_live_bytes = PG_INT64_MAX; /* nothing is followed */
 }

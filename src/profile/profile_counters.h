@@ -10,10 +10,7 @@
 #include "base/sampling.h"
 #include "profile/profile_layout.h"
 
-/*
- * A stretch of time, as a statement's, in which the highest peak is followed.  statement_peaks.c
- * begins and ends it.
- */
+/* A statement's time, in which the highest peak is followed (statement_peaks.c). */
 typedef struct PlhRun
 {
 	int64		peak_live_bytes;	/* most live bytes of the process; with

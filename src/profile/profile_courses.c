@@ -31,10 +31,7 @@
  */
 #define TAKEOVER_FACTOR 2
 
-/*
- * Sites are looked for in this part of the profile, and from there on at the next point.  That
- * takes some 50 us.
- */
+/* At each point sites are looked for in the next part of the profile, which takes some 50 us. */
 #define SEARCH_BYTES ((Size) 1024 * 1024)
 
 /* Offsets of records, by PlhCourseKind; 0: none. */

@@ -188,10 +188,7 @@ plh_profile_image_adopt(PlhProfileImage *image, const PlhProfileHeader *header, 
 	index_modules(image);
 }
 
-/*
- * Returns an image of this process' own profile, which is neither copied nor moved.  The image is
- * valid until the next call.
- */
+/* An image of our own profile, neither copied nor moved; valid until the next call. */
 PlhProfileImage *
 plh_profile_image_own(const PlhProfileHeader *header)
 {
@@ -217,10 +214,7 @@ plh_profile_image_live_sites(const PlhProfileImage *image)
 	return count;
 }
 
-/*
- * Returns the owner's backend type: its own label, or the name that this version of the server has
- * for the type.
- */
+/* The owner's backend type: its label, or the name that this server has for the type. */
 const char *
 plh_profile_image_backend_type(const PlhProfileImage *image)
 {
@@ -275,10 +269,7 @@ plh_profile_image_is_same_module(const PlhModuleRecord *left, const PlhModuleRec
 		 strcmp(left->path, right->path) == 0);
 }
 
-/*
- * Can other processes see the whole profile?  If not, its file system had no room for it beside
- * what others need.
- */
+/* Can others see the whole profile?  If not, there was no room beside what others need. */
 bool
 plh_profile_image_is_whole(const PlhProfileHeader *header)
 {
@@ -378,10 +369,7 @@ plh_profile_image_held_bytes(const PlhProfileHeader *header)
 	};
 }
 
-/*
- * The most that all samples can stand for: what was counted, if none came later; PG_INT64_MAX if
- * that is not known.
- */
+/* What was counted, if no sample came later: all can't stand for more.  Else PG_INT64_MAX. */
 int64
 plh_profile_image_live_bound(const PlhProfileHeader *header)
 {
@@ -392,10 +380,7 @@ plh_profile_image_live_bound(const PlhProfileHeader *header)
 	return header->malloc_bytes < 0 ? PG_INT64_MAX : plh_profile_image_counted_bytes(header);
 }
 
-/*
- * When a process that is gone was last known to be there: when it died, or else when it last wrote
- * to its profile.
- */
+/* When a process died, or else when it last wrote to its profile. */
 TimestampTz
 plh_profile_image_ended_at(const PlhProfileHeader *header)
 {

@@ -207,10 +207,7 @@ typedef struct PlhProfileHeader
 	int64		overhead_bytes; /* our other memory */
 	int64		profile_bytes;	/* memory behind the profile */
 
-	/*
-	 * Progress of the process: grows with each transaction, and each second
-	 * of a longer one.
-	 */
+	/* grows with each transaction, and each second of a longer one */
 	uint32		epoch;
 	uint32		epoch_over;		/* the last whose transaction has ended */
 	uint32		round;			/* of recycling; see above */

@@ -165,10 +165,7 @@ pop(const FreeList *list)
 	return offset;
 }
 
-/*
- * Returns the first part, of that size, of a larger free record; 0 without one.  A reader that
- * walks by sees the whole or both parts.
- */
+/* The first part of a larger free record, or 0.  A reader sees the whole or both parts. */
 static uint32
 split_larger(Size bytes)
 {
@@ -340,10 +337,7 @@ plh_profile_records_rehash(uint32 offset, uint32 hash)
 	chain(record);
 }
 
-/*
- * Give up a record, to which nothing refers any more.  Its bytes stay as they are until its room is
- * used again, in a later round.
- */
+/* Give up a record without references.  Its bytes stay until its room is used again. */
 void
 plh_profile_records_give_up(uint32 offset)
 {

@@ -51,10 +51,7 @@ plh_profile_records_bucket(uint32 hash)
 	return plh_hash_buckets_head(&plh_profile_records_buckets, hash);
 }
 
-/*
- * Returns the next record with that hash and kind, or 0.  "offset" is the head of a chain or the
- * chain field of the record before.
- */
+/* The next such record, or 0, from the head of a chain or the chain field of a record on. */
 static inline uint32
 plh_profile_records_next(uint32 offset, PlhRecordKind kind, uint32 hash)
 {
@@ -72,6 +69,11 @@ plh_profile_records_next(uint32 offset, PlhRecordKind kind, uint32 hash)
 
 #define PLH_CHAIN_OF(offset) \
 	(((PlhRecord *) plh_profile_records_at(offset))->chain)
+
+/* Let "offset" be that of each record of a kind and hash; 0 when there are no more. */
+#define PLH_FOR_RECORDS(offset, kind, hash) \
+	for (offset = plh_profile_records_next(*plh_profile_records_bucket(hash), kind, hash); \
+		 offset != 0; offset = plh_profile_records_next(PLH_CHAIN_OF(offset), kind, hash))
 
 /* A hash of what a record says, but of a site. */
 static inline uint32
@@ -108,13 +110,12 @@ plh_profile_records_is_site(uint32 offset, const PlhSiteKey *key)
 static inline uint32
 plh_profile_records_find_site(const PlhSiteKey *key, uint32 hash)
 {
-	uint32		offset = *plh_profile_records_bucket(hash);
+	uint32		offset;
 
-	while ((offset = plh_profile_records_next(offset, PLH_RECORD_SITE, hash)) != 0)
+	PLH_FOR_RECORDS(offset, PLH_RECORD_SITE, hash)
 	{
 		if (plh_profile_records_is_site(offset, key))
 			break;
-		offset = PLH_CHAIN_OF(offset);
 	}
 	return offset;
 }

@@ -3,13 +3,7 @@
  *	  Gives up records that hold nothing, so that their room is used again.
  *
  * A session that never runs the same statement twice makes new sites all the time, most of which
- * soon hold nothing any more.  So a round of recycling walks over all records, a few at a time
- * while new ones are made, and gives up the sites without a live sample.  Their totals go to the
- * site of the same stack and context without a statement: the first of them becomes that site.
- * Stacks and statements that no site refers to are given up, too.
- *
- * What the process held at its peak stays as well, and so do stacks that hold nothing, unless a
- * large part of the profile is in use.
+ * soon hold nothing any more.  src/profile/README, "Room for new records", tells what is given up.
  *
  * Invariant: the counters of all sites add up to those of the process.
  */
@@ -31,10 +25,7 @@
 /* Where no room is left, a round walks over this many bytes at once, which takes some 100 us. */
 #define HURRY_BYTES ((Size) 512 * 1024)
 
-/*
- * A round that frees nothing is not followed by another at once: for each byte taken, or wanted in
- * vain, at most this many are walked over.
- */
+/* The most that rounds walk over for each byte that was taken, or wanted in vain. */
 #define MOST_WALK_PER_BYTE 16
 
 PlhRecyclingPins plh_profile_recycling_pins;
@@ -52,10 +43,7 @@ PLH_SURVIVES_FORK uint32 plh_profile_recycling_site_generation = 1;
 #define PART_FOR_PEAK 0.75
 #define PART_FOR_STACKS_OF_PEAK 0.9
 
-/*
- * Where the records, free ones included, take more than this part, free ones are joined: what is
- * free in small pieces is of no use to a deep stack.
- */
+/* From here on free records are joined: small pieces are of no use to a deep stack. */
 #define PART_FOR_JOINING 0.75
 
 static struct
@@ -291,10 +279,7 @@ walk(Size bytes)
 	assert_sums();
 }
 
-/*
- * A record of "bytes" bytes is about to be made: begin a round if it is time, and let the one that
- * has begun go on in proportion.
- */
+/* Before a record is made: begin a round if it is time, or walk on in proportion. */
 static void
 advance(Size bytes)
 {
@@ -308,10 +293,7 @@ advance(Size bytes)
 		walk(WALK_PER_BYTE * bytes);
 }
 
-/*
- * There is no room for a record: begin a round unless there has just been one, and let the one at
- * work go on faster.
- */
+/* Without room: begin a round unless one has just ended, and let the one at work hurry. */
 void
 plh_profile_recycling_hurry(void)
 {
@@ -324,10 +306,7 @@ plh_profile_recycling_hurry(void)
 		walk(HURRY_BYTES);
 }
 
-/*
- * Make zeroed room for a record of "bytes" bytes.  Returns NULL if there is none.  Other records
- * may be given up first.
- */
+/* Make zeroed room for a record, or return NULL.  Others may be given up first. */
 void *
 plh_profile_recycling_take(Size bytes)
 {

@@ -8,10 +8,7 @@
  */
 #pragma once
 
-/*
- * The stack and the statement that were looked up last.  They are not given up even if no site
- * refers to them, as one is just about to.
- */
+/* What was looked up last is not given up, as a site is just about to refer to it. */
 typedef struct PlhRecyclingPins
 {
 	uint32		stack;

@@ -73,7 +73,6 @@ compose(char *text, Size room)
 	return Min(length, (int) room - 1);
 }
 
-/* Write the note, instead of one of a former server. */
 void
 plh_shared_directory_note(const char *directory)
 {
@@ -103,7 +102,6 @@ count_others(const char *name, void *arg)
 	*others += strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && strcmp(name, NOTE_FILE) != 0;
 }
 
-/* Remove the note if there is nothing else in the directory. */
 void
 plh_shared_directory_remove_note(const char *directory)
 {
@@ -134,10 +132,7 @@ plh_shared_directory_check(const char *path)
 	return PLH_DIRECTORY_FINE;
 }
 
-/*
- * Make the directory unless it exists, and make sure that it is ours alone.  If it is not, errno is
- * set.
- */
+/* Make the directory unless it exists.  If it is not ours alone, errno is set. */
 PlhDirectoryFault
 plh_shared_directory_make(const char *path)
 {

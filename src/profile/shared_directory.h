@@ -35,10 +35,7 @@ extern PlhDirectoryFault plh_shared_directory_check(const char *path);
 extern void plh_shared_directory_note(const char *directory);
 extern void plh_shared_directory_remove_note(const char *directory);
 
-/*
- * A dead process' profile whose name ends like this is only there to be looked at: what is worth
- * keeping of it is in a dump.
- */
+/* A profile whose name ends like this is kept to be looked at only: there is a dump of it. */
 #define PLH_SAVED_SUFFIX ".saved"
 
 /* A file whose name begins like this only waits for somebody to remove it. */

@@ -27,10 +27,7 @@ not_younger(const PlhSiteRecord *site, const PlhRecord *record)
 	return record != NULL && record->born <= site->record.born ? record : NULL;
 }
 
-/*
- * Fill in the facts about a site of the image.  "baseline" is the one that goes with the image, or
- * NULL.
- */
+/* "baseline" is the one that goes with the image, or NULL. */
 void
 plh_site_facts_resolve(PlhSiteFacts *facts, const PlhProfileImage *image,
 					   const PlhSiteRecord *site, const PlhBaseline *baseline)

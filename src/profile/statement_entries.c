@@ -6,8 +6,8 @@
  * told before is counted once.  Between two processes of a call, which are a session and its
  * parallel workers, the place of the session adds up.
  *
- * A process may die at any point of a change.  So chains are changed by single stores, and nobody
- * follows one for longer than there are entries.
+ * A process may die at any point of a change.  So nobody follows a chain for longer than there are
+ * entries.
  */
 #include "postgres.h"
 
@@ -111,10 +111,7 @@ plh_statement_entries_routine(const PlhStatementEntry *entry, PlhFrame frame, Si
 	return *bytes > 0 && *bytes < room ? entry->routines + place : NULL;
 }
 
-/*
- * The place that an entry has for the name of a routine, which it may have already;
- * PLH_STATEMENT_ROUTINE_BYTES if it has no room.
- */
+/* The place of a routine's name in an entry; PLH_STATEMENT_ROUTINE_BYTES if it has no room. */
 static uint32
 routine_place(PlhStatementEntry *entry, const char *name, Size bytes)
 {
@@ -151,10 +148,7 @@ note_routine(PlhStatementEntry *entry, const StackSource *source, PlhFrame frame
 			PLH_ROUTINE_FRAME(PLH_ROUTINE_LANGUAGE(frame), PLH_ROUTINE_LINE(frame), place);
 }
 
-/*
- * Note a stack.  Without room for one of its modules, or without one in the source, it is not
- * known.
- */
+/* Note a stack: none, if a module is not in the source or finds no room. */
 static void
 note_stack(PlhStatementEntry *entry, const StackSource *source,
 		   const PlhFrame *frames, uint32 depth, bool truncated)
@@ -361,10 +355,7 @@ call_of(const PlhStatementPart *part)
 	return &plh_statements_file->calls[part->session % PLH_STATEMENT_CALLS];
 }
 
-/*
- * Is it the same call?  A worker may not know the query id, and statements that come in one message
- * have started together.
- */
+/* Is it the same call?  Statements of one message start together; a worker may have no query id. */
 static bool
 is_call(const PlhStatementCall *call, const PlhStatementPart *part)
 {
@@ -405,10 +396,7 @@ add_part(PlhStatementCall *call, const PlhStatementPart *part)
 	call->samples += part->share.samples - part->told.samples;
 }
 
-/*
- * The entry of a call: that of its statement, unless another process of the call has found one
- * before.
- */
+/* The entry of a call: that of its statement, unless another of its processes has found one. */
 static PlhStatementEntry *
 entry_of_call(PlhStatementCall *call, const PlhStatementPart *part)
 {
@@ -582,11 +570,7 @@ plh_statement_entries_restore(const PlhStatementEntry *former,
 		.database_oid = former->database_oid,
 		.role_oid = former->role_oid
 	};
-	StackSource source = {
-		.former = former,
-		.modules = modules,
-		.module_count = module_count
-	};
+	StackSource source = {.former = former,.modules = modules,.module_count = module_count};
 	PlhStatementEntry *entry;
 	Key			key;
 

@@ -65,16 +65,10 @@ extern void plh_statement_entries_count_lost(void);
  */
 extern bool plh_statement_entries_reset(Oid role, Oid database, uint64 query_id);
 
-/*
- * Adds an entry of another file, with those modules: whatever is in it.  One that makes no sense is
- * left out.
- */
+/* Adds an entry of another file, whatever is in it, unless it makes no sense. */
 extern void plh_statement_entries_restore(const PlhStatementEntry *former,
 										  const PlhStatementModule *modules, uint32 module_count);
 
-/*
- * The name of a routine that is in the stack of an entry, with its length; NULL if it is not there,
- * whatever is in the entry.
- */
+/* The name of a routine in an entry, with its length; NULL if it has none, whatever is in it. */
 extern const char *plh_statement_entries_routine(const PlhStatementEntry *entry,
 												 PlhFrame frame, Size *bytes);

@@ -60,10 +60,7 @@ put_blank(Reading *reading)
 		put(reading, ' ');
 }
 
-/*
- * Read a string, from its first quote on.  A doubled quote in it ends one and begins the next,
- * which comes to the same.
- */
+/* Read a string.  A doubled quote ends one and begins the next, which comes to the same. */
 static void
 read_string(Reading *reading, bool has_escapes)
 {

@@ -109,10 +109,7 @@ static const char *const modifiers[] = {
 #define LEFT_OUT_NAME "\"?\""
 #define LEFT_OUT_REST "..."
 
-/*
- * Where one of these occurs, in a literal, a comment or a name, no literal and no comment of the
- * text is kept.  Lower case.
- */
+/* Where one of these occurs, no literal and no comment of the text is kept.  Lower case. */
 static const char *const secret_words[] = {
 	"passw", "passphrase", "pass=", "pwd", "secret", "credential", "conninfo", "crypt",
 	"sslkey", "scram-sha", "token", "api_key", "apikey", "private_key", "privatekey",
@@ -213,10 +210,7 @@ has_any(const char *at, const char *end, const char *const *words, int count)
 	return false;
 }
 
-/*
- * Does a secret word stand there?  All bytes of a text are asked for, so most must be done with by
- * their first two.
- */
+/* Most bytes of a text must be done with by a look at two of them. */
 static bool
 is_secret_word(const char *at, const char *end)
 {
@@ -313,10 +307,7 @@ leave_out_all(Reading *reading)
 	reading->is_over = true;
 }
 
-/*
- * Read up to the first words of a statement.  Returns how to treat what stands behind them;
- * HIDDEN if nothing does.
- */
+/* Read up to a statement's first words.  Returns how to treat what follows; HIDDEN: nothing. */
 static Treatment
 read_command(Reading *reading)
 {
@@ -425,10 +416,7 @@ is_odd_name(const PlhToken *name)
 	return !name->is_whole;
 }
 
-/*
- * Stands a quoted name where a name must, and not a value in the wrong quotes?  A name follows a
- * word or a point.
- */
+/* Does a quoted name stand where a name must?  That is behind a word or a point. */
 static bool
 is_at_names_place(const PlhToken *before)
 {
@@ -463,10 +451,7 @@ leave_out_options(Reading *reading, bool in_string)
 	leave_out_rest(reading);
 }
 
-/*
- * Leave out a command that holds a secret, if these words begin one: somebody may have forgotten
- * the semicolon before it.
- */
+/* Leave out a secret command that these words begin, perhaps behind a forgotten semicolon. */
 static bool
 leave_out_inner_command(Reading *reading, const PlhToken *token)
 {

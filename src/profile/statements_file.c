@@ -6,9 +6,7 @@
  * it, too.  A process that loads pg_leakhunt by itself opens it by its name.  All of its entries
  * are mapped at once; the file grows below them.
  *
- * The lock is the holder's pid.  It can't be a lock of the server's, as code inside palloc may not
- * wait for one: so whoever finds it taken waits for some milliseconds at most.  A holder that has
- * died is no holder.
+ * The lock is the holder's pid (src/profile/README).
  */
 #include "postgres.h"
 
@@ -119,10 +117,7 @@ adopt(uint64 cluster)
 	return adopted;
 }
 
-/*
- * Make a file under a temporary name, and give it its own when it is complete, unless another
- * process has been faster.
- */
+/* Make a file under a temporary name, and name it once complete, unless another was faster. */
 static void
 make(uint64 cluster, uint32 max_entries)
 {

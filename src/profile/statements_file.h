@@ -23,10 +23,7 @@ extern void plh_statements_file_start(const char *directory, uint64 cluster,
 /* The name of that file; "path" has PLH_PATH_MAX bytes. */
 extern void plh_statements_file_path(char *path, const char *directory, uint64 cluster);
 
-/*
- * Takes the lock, which is held for microseconds.  Returns false if the process that has it does
- * not go on.
- */
+/* Takes the lock, held for microseconds; false if the process that has it does not go on. */
 extern bool plh_statements_file_lock(void);
 extern void plh_statements_file_unlock(void);
 
