@@ -22,7 +22,6 @@ plh_pointer_table_init(PlhPointerTable *table, uint32 entry_bytes, uint32 max_en
 	table->free_entry = PLH_NO_ENTRY;
 }
 
-/* Reserve address space and set up the first buckets. */
 static pg_noinline bool
 start_table(PlhPointerTable *table)
 {
@@ -57,7 +56,6 @@ add_entry(PlhPointerTable *table)
 	return index;
 }
 
-/* Returns the index of an unused entry, or PLH_NO_ENTRY. */
 static inline uint32
 take_entry(PlhPointerTable *table)
 {
@@ -102,7 +100,6 @@ plh_pointer_table_insert(PlhPointerTable *table, const void *pointer)
 	return entry;
 }
 
-/* Empty the table and give its memory back. */
 PLH_EVERY_PROCESS void
 plh_pointer_table_discard(PlhPointerTable *table)
 {

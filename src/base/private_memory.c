@@ -81,7 +81,6 @@ plh_private_memory_discard(PlhRegion *region)
 	memset(region, 0, sizeof(*region));
 }
 
-/* Returns how many bytes of memory are behind the regions of this process. */
 Size
 plh_private_memory_bytes(void)
 {

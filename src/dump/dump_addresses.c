@@ -32,7 +32,6 @@ wanted_slot(const PlhModuleRecord *module)
 	return hash_bytes_extended((const unsigned char *) module->path, module->path_bytes, 0);
 }
 
-/* Returns the address that a module of no image has. */
 uint64
 plh_dump_addresses_wanted(const PlhModuleRecord *module)
 {

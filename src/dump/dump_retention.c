@@ -23,7 +23,7 @@
 #include "base/whole_io.h"
 #include "dump/dump_retention.h"
 #include "profile/dump_names.h"
-#include "profile/profile_layout.h"
+#include "profile/profile_image.h"
 
 /* One call removes at most that many dumps. */
 #define MAX_REMOVED 64
@@ -75,7 +75,6 @@ typedef struct Directory
 	DumpFiles	dumps[MAX_DUMPS];
 } Directory;
 
-/* Look at a file.  Returns false if there is none. */
 static bool
 look_at(const PlhDumpName *name, struct stat *status)
 {
@@ -127,8 +126,7 @@ note_role(DumpFiles *files)
 	if (fd < 0)
 		return;
 	if (plh_whole_io_read(fd, begin.bytes, sizeof(begin.bytes), 0) == sizeof(begin.bytes) &&
-		strncmp(begin.header.magic, PLH_PROFILE_MAGIC, sizeof(begin.header.magic)) == 0 &&
-		begin.header.layout_version == PLH_LAYOUT_VERSION)
+		plh_profile_image_has_layout(&begin.header))
 	{
 		files->role = begin.header.role_oid;
 		files->system_identifier = begin.header.system_identifier;

@@ -43,7 +43,6 @@ put_text(FILE *file, const char *text)
 	}
 }
 
-/* Write the name of somebody or something, unless it is empty. */
 static void
 put_name(FILE *file, const char *what, const char *name)
 {
@@ -53,7 +52,6 @@ put_name(FILE *file, const char *what, const char *name)
 	put_text(file, name);
 }
 
-/* Write the lines that say what process that is. */
 static void
 put_process(const HeapText *text, const char *reason, TimestampTz written_at)
 {
@@ -70,7 +68,6 @@ put_process(const HeapText *text, const char *reason, TimestampTz written_at)
 			reason != NULL ? reason : "of the process as it was then");
 }
 
-/* Write the lines that say what is known of the process as a whole. */
 static void
 put_figures(const HeapText *text)
 {
@@ -281,7 +278,6 @@ put_modules(const HeapText *text)
 	}
 }
 
-/* qsort's comparator: by stack. */
 static int
 compare_stacks(const void *left, const void *right)
 {

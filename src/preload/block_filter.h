@@ -25,7 +25,6 @@
  */
 #define PLH_FILTER_FACTOR (UINT32_C(1) << 13 | UINT32_C(251))
 
-/* The bit of an address. */
 static inline uint32_t
 plh_filter_bit(const void *address)
 {
@@ -55,7 +54,6 @@ __asm__("cmpb $0, %1":"=@ccne"(is_near):"m"(*bits));
 #endif
 }
 
-/* Could there be a sample at that address? */
 static inline bool
 plh_filter_has(const uint8_t *filter, const void *address)
 {

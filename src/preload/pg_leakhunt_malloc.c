@@ -30,21 +30,7 @@
 /* The bytes that a thread allocates before it asks again whether there is anybody to call. */
 #define IDLE_STEP (16 * PLH_MALLOC_OTHER_STEP)
 
-static uint64_t *own_countdown(void);
-
 static IN_CACHE_LINE uint8_t filter[PLH_FILTER_BYTES];
-
-/*
- * Others look it up by the name that it is exported under.  We do not: should the library be loaded
- * twice, only the one that they find has something to do.
- */
-static PlhMallocHook hook = {
-	.version = PLH_MALLOC_HOOK_VERSION,
-	.bytes = sizeof(PlhMallocHook),
-	.countdown = own_countdown,
-	.filter = filter,
-};
-extern EXPORTED PlhMallocHook pg_leakhunt_malloc_hook __attribute__((alias("hook")));
 
 /*
  * The bytes that the thread may allocate before it takes the slow path.  When there is somebody to
@@ -59,20 +45,22 @@ own_countdown(void)
 }
 
 /*
+ * Others look it up by the name that it is exported under.  We do not: should the library be loaded
+ * twice, only the one that they find has something to do.
+ */
+static PlhMallocHook hook = {
+	.version = PLH_MALLOC_HOOK_VERSION,
+	.bytes = sizeof(PlhMallocHook),
+	.countdown = own_countdown,
+	.filter = filter,
+};
+extern EXPORTED PlhMallocHook pg_leakhunt_malloc_hook __attribute__((alias("hook")));
+
+/*
  * The next definitions.  Each pointer starts with a function that looks all of them up, so that
  * calls need not ask whether that was done.  Threads may do it at the same time, with the same
  * result.
  */
-static void *first_malloc(size_t size);
-static void *first_calloc(size_t count, size_t each);
-static void *first_realloc(void *block, size_t size);
-static void first_free(void *block);
-static void *first_memalign(size_t alignment, size_t size);
-static void *first_aligned_alloc(size_t alignment, size_t size);
-static int	first_posix_memalign(void **block, size_t alignment, size_t size);
-static void *first_valloc(size_t size);
-static void *first_pvalloc(size_t size);
-
 typedef struct NextFunctions
 {
 	/* called most, and so in one cache line */
@@ -88,17 +76,7 @@ typedef struct NextFunctions
 	void	   *(*pvalloc) (size_t);
 } NextFunctions;
 
-static IN_CACHE_LINE NextFunctions next = {
-	.malloc = first_malloc,
-	.free = first_free,
-	.calloc = first_calloc,
-	.realloc = first_realloc,
-	.memalign = first_memalign,
-	.aligned_alloc = first_aligned_alloc,
-	.posix_memalign = first_posix_memalign,
-	.valloc = first_valloc,
-	.pvalloc = first_pvalloc,
-};
+static IN_CACHE_LINE NextFunctions next;
 
 #define NEXT(function) __atomic_load_n(&next.function, __ATOMIC_RELAXED)
 
@@ -178,6 +156,18 @@ first_posix_memalign(void **block, size_t alignment, size_t size)
 		NEXT(posix_memalign) (block, alignment, size);
 }
 
+static IN_CACHE_LINE NextFunctions next = {
+	.malloc = first_malloc,
+	.free = first_free,
+	.calloc = first_calloc,
+	.realloc = first_realloc,
+	.memalign = first_memalign,
+	.aligned_alloc = first_aligned_alloc,
+	.posix_memalign = first_posix_memalign,
+	.valloc = first_valloc,
+	.pvalloc = first_pvalloc,
+};
+
 /* What an allocation on the slow path needs to know when the block is there. */
 typedef struct Allocation
 {
@@ -242,7 +232,6 @@ end_allocation(const Allocation *allocation, void *block)
 		allocation->calls->record(block, allocation->size, allocation->taken);
 }
 
-/* Whether a block may be a sample. */
 static inline bool
 may_be_sample(const void *block)
 {

@@ -86,7 +86,6 @@ append_profile(DumpFile *file, const PlhProfileImage *image, Size bytes)
 	append(file, image->header + 1, bytes - sizeof(header));
 }
 
-/* Append a part, if there is one. */
 static void
 append_part(DumpFile *file, PlhDumpPartKind kind, const void *data, Size bytes)
 {

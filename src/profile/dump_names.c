@@ -78,7 +78,6 @@ plh_dump_names_is_temporary(const char *name)
 	return rest != NULL && strcmp(rest, "tmp") == 0;
 }
 
-/* Make the path of a dump or its text. */
 void
 plh_dump_names_path(char *path, Size bytes, const PlhDumpName *name)
 {

@@ -80,7 +80,6 @@ find_statement(uint64 query_id, const PlhStatementShape *shape)
 	return offset;
 }
 
-/* Add a statement.  Returns its offset, or 0 if there is no room. */
 static uint32
 add_statement(uint64 query_id, const PlhStatementShape *shape, const char *text, Size length)
 {
@@ -147,7 +146,6 @@ is_last(const PlhStatementShape *shape)
 		memcmp(shape->text, last_shape.text, shape->length) == 0;
 }
 
-/* Remember the shape of the text whose statement is at that offset, or at none. */
 static void
 remember(const PlhStatementShape *shape, uint32 offset)
 {
@@ -250,7 +248,6 @@ make_frame(uintptr_t address, PlhFrame *frame)
 	return module->profile_index != 0;
 }
 
-/* Add a stack.  Returns its offset, or 0 if there is no room. */
 static pg_noinline uint32
 add_stack(const PlhStack *captured, uint32 hash)
 {
@@ -312,7 +309,6 @@ stack_equals(const PlhStackRecord *stack, const PlhStack *captured)
 	return true;
 }
 
-/* Find the record of a captured stack, or add it. */
 static uint32
 find_stack(const PlhStack *captured)
 {
@@ -399,7 +395,6 @@ plh_profile_begin(void)
 	return true;
 }
 
-/* Returns the offset of a string of that length, or 0 if there is none yet. */
 static uint32
 find_string(const char *text, Size length, uint32 hash)
 {
@@ -415,7 +410,6 @@ find_string(const char *text, Size length, uint32 hash)
 	return offset;
 }
 
-/* Add a string of that length.  Returns its offset, or 0 if there is no room. */
 static uint32
 add_string(const char *text, Size length, uint32 hash)
 {

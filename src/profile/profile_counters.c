@@ -222,7 +222,6 @@ span_of(const PlhBirths *births, uint32 tick)
 	return ((tick - births->first_tick) & ((1 << PLH_BIRTH_BITS) - 1)) >> births->shift;
 }
 
-/* The record of the spans of a site, which has one. */
 static inline PlhSpansRecord *
 spans_at(uint32 offset)
 {
@@ -250,7 +249,6 @@ widen_spans(PlhSpansRecord *record, uint32 tick)
 	}
 }
 
-/* Let the spans of a site cover that tick. */
 static inline void
 cover(PlhSiteRecord *site, uint32 tick)
 {
@@ -293,7 +291,6 @@ subtract_birth(PlhSiteRecord *site, uint32 tick, int64 bytes)
 	}
 }
 
-/* Count the epochs of a site that gets a sample. */
 static inline void
 note_epoch(PlhSiteRecord *site, uint32 epoch, TimestampTz now)
 {

@@ -48,7 +48,6 @@ typedef struct Visit
 	bool		refused;		/* there was no room for one */
 } Visit;
 
-/* A figure as it is stored. */
 static uint32
 stored(int64 figure)
 {

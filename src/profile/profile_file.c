@@ -306,7 +306,6 @@ plh_profile_file_is_whole(void)
 		plh_profile->published_bytes == region.committed_bytes;
 }
 
-/* Returns how many bytes of memory are behind the profile. */
 Size
 plh_profile_file_bytes(void)
 {

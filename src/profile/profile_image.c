@@ -101,17 +101,6 @@ is_sound(const PlhRecord *record)
 	return false;
 }
 
-/* Asserts that a record lies within its image as a whole. */
-static inline void
-assert_in_image(const PlhProfileImage *image, const PlhRecord *record)
-{
-	Size		offset PG_USED_FOR_ASSERTS_ONLY =
-		(const char *) record - (const char *) image->header;
-
-	Assert(offset >= sizeof(PlhProfileHeader));
-	Assert(offset + record->bytes <= image->bytes);
-}
-
 /* Returns the record of that kind at an offset, or NULL if none is sound. */
 const void *
 plh_profile_image_at(const PlhProfileImage *image, uint32 offset, PlhRecordKind kind)
@@ -125,7 +114,6 @@ plh_profile_image_at(const PlhProfileImage *image, uint32 offset, PlhRecordKind 
 	record = (const PlhRecord *) ((const char *) image->header + offset);
 	if (record->kind != kind || record->bytes > image->bytes - offset || !is_sound(record))
 		return NULL;
-	assert_in_image(image, record);
 	return record;
 }
 
@@ -151,7 +139,6 @@ plh_profile_image_next(const PlhProfileImage *image, PlhRecordKind kind, uint32 
 		/* all but what it is has been checked: most are of other kinds */
 		if (record->kind == kind && is_sound(record))
 		{
-			assert_in_image(image, record);
 			*position = offset;
 			return record;
 		}
@@ -160,7 +147,6 @@ plh_profile_image_next(const PlhProfileImage *image, PlhRecordKind kind, uint32 
 	return NULL;
 }
 
-/* Enter the offsets of an image's modules into its table. */
 static void
 index_modules(PlhProfileImage *image)
 {
@@ -226,8 +212,11 @@ plh_profile_image_backend_type(const PlhProfileImage *image)
 uint32
 plh_profile_image_offset(const PlhProfileImage *image, const void *record)
 {
-	assert_in_image(image, record);
-	return (const char *) record - (const char *) image->header;
+	Size		offset = (const char *) record - (const char *) image->header;
+
+	Assert(offset >= sizeof(PlhProfileHeader));
+	Assert(offset + ((const PlhRecord *) record)->bytes <= image->bytes);
+	return offset;
 }
 
 /* Returns how many samples of that process are not counted as live, or not at their site. */

@@ -211,7 +211,6 @@ plh_profile_records_limit(Size bytes)
 	state.limit_bytes = bytes;
 }
 
-/* Is there no room for a record of that size within the limit? */
 static bool
 exceeds_limit(Size size)
 {
@@ -269,7 +268,6 @@ link_of_record(const void *table, uint32 offset, uint32 *hash)
 	return &record->chain;
 }
 
-/* Put a record in front of the others with its hash. */
 static void
 chain(PlhRecord *record)
 {
@@ -429,7 +427,6 @@ plh_profile_records_bytes(PlhRecordKind kind)
 	return state.bytes_by_kind[kind];
 }
 
-/* Returns how many bytes all records take that are not free. */
 Size
 plh_profile_records_bytes_in_use(void)
 {

@@ -106,7 +106,6 @@ plh_profile_records_is_site(uint32 offset, const PlhSiteKey *key)
 		site->key.statement == key->statement && site->key.lifetime == key->lifetime;
 }
 
-/* Returns the site with that key and hash, or 0. */
 static inline uint32
 plh_profile_records_find_site(const PlhSiteKey *key, uint32 hash)
 {

@@ -81,7 +81,6 @@ begin_round(void)
 		plh_load_settings.max_profile_size;
 }
 
-/* Asserts that the sites add up to the process. */
 static inline void
 assert_sums(void)
 {
@@ -161,7 +160,6 @@ make_less_precise(PlhSiteKey *key, bool of_peak)
 	return state.part_in_use > (of_peak ? PART_FOR_STACKS_OF_PEAK : PART_FOR_STACKS);
 }
 
-/* Give up the spans of a site that holds nothing. */
 static void
 drop_spans(PlhSiteRecord *site)
 {
@@ -238,7 +236,6 @@ visit_site(uint32 offset)
 	give_up_site(offset);
 }
 
-/* Visit a record, which may become a free one. */
 static void
 visit(uint32 offset)
 {

@@ -126,7 +126,6 @@ time_of_tick(const PlhProfileHeader *header, uint64 tick, TimestampTz *time)
 		IS_VALID_TIMESTAMP(*time);
 }
 
-/* The bound of the error of a part of a site's live bytes. */
 static int64
 error_of(const PlhCounters *counters, int64 bytes)
 {

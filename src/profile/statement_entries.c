@@ -348,7 +348,6 @@ insert(const Key *key)
 	return entry;
 }
 
-/* The place of the session that makes a call. */
 static PlhStatementCall *
 call_of(const PlhStatementPart *part)
 {
@@ -387,7 +386,6 @@ begin_call(PlhStatementCall *call, PlhStatementPart *part)
 		call->query_id = part->query_id;
 }
 
-/* Add to a call what was not told of the part. */
 static void
 add_part(PlhStatementCall *call, const PlhStatementPart *part)
 {
@@ -419,7 +417,6 @@ entry_of_call(PlhStatementCall *call, const PlhStatementPart *part)
 	return entry;
 }
 
-/* Note the site of a process that held most. */
 static void
 note_top(PlhStatementEntry *entry, const PlhStatementPart *part)
 {
@@ -437,14 +434,12 @@ note_top(PlhStatementEntry *entry, const PlhStatementPart *part)
 		note_stack(entry, &source, stack->frames, stack->depth, stack->truncated);
 }
 
-/* The 95% bound of the peak of a call. */
 static int64
 error_of(const PlhStatementCall *call)
 {
 	return (int64) plh_sampling_error_bytes(call->variance, call->peak_bytes, call->samples);
 }
 
-/* Note the highest peak of a statement, which that call is. */
 static void
 note_highest(PlhStatementEntry *entry, const PlhStatementCall *call, const PlhStatementPart *part)
 {
@@ -453,10 +448,7 @@ note_highest(PlhStatementEntry *entry, const PlhStatementCall *call, const PlhSt
 		entry->site_bytes = 0;
 	entry->max_peak_bytes = call->peak_bytes;
 
-	/*
-	 * where all samples were sure, of large chunks, there may be small ones
-	 * besides
-	 */
+	/* where all samples were of large chunks, there may be small ones */
 	entry->error_bytes = Max(error_of(call),
 							 (int64) plh_sampling_missed_bytes(part->sample_interval));
 	entry->allowed_bytes = part->allowed_bytes;
@@ -467,7 +459,6 @@ note_highest(PlhStatementEntry *entry, const PlhStatementCall *call, const PlhSt
 		note_top(entry, part);
 }
 
-/* Count a call, as it is now. */
 static void
 count(PlhStatementEntry *entry, PlhStatementCall *call, const PlhStatementPart *part)
 {

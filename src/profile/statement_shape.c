@@ -105,10 +105,7 @@ read_name(Reading *reading)
 		return;
 	}
 
-	/*
-	 * copies, as a byte that is stored could lie in what is read, for the
-	 * compiler
-	 */
+	/* copies: for the compiler, a store could change what is read */
 	do
 		*to++ = *at++;
 	while (at < end && plh_byte_is(*at, PLH_BYTE_NAME));

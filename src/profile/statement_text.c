@@ -465,7 +465,6 @@ leave_out_inner_command(Reading *reading, const PlhToken *token)
 	return true;
 }
 
-/* Read a name within a statement. */
 static void
 read_name(Reading *reading, const PlhToken *token, Treatment *treatment)
 {

@@ -168,7 +168,6 @@ plh_statements_file_start(const char *directory, uint64 cluster, uint32 max_entr
 		(void) adopt(cluster);
 }
 
-/* Take the lock if nobody has it, or the process that had it is gone. */
 static bool
 try_lock(bool look_at_holder)
 {
