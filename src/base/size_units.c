@@ -52,12 +52,11 @@ PlhSizeText
 plh_size_units(int64 bytes)
 {
 	int			unit = unit_of(bytes);
-	int64		halves = bytes / 512;
+	int64		halves;
 
 	if (unit < 0)
 		return write_units(bytes, unit);
-	for (int i = 0; i < unit; i++)
-		halves /= 1024;
+	halves = bytes / (INT64CONST(512) << (10 * unit));
 	return write_units((halves + (halves < 0 ? -1 : 1)) / 2, unit);
 }
 

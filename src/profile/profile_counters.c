@@ -1,7 +1,6 @@
 /*
  * profile_counters.c
- *	  The owner's side of a profile: the counters of its sites and its process, their course
- *	  over time, and the highest peak of a stretch of it.
+ *	  The owner's side of a profile: the counters of its sites and its process, and peaks.
  *
  * This code runs inside palloc.  The profile grows here by the spans of sites that are sampled in
  * more than one span of time.

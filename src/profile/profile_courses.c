@@ -1,7 +1,6 @@
 /*
  * profile_courses.c
- *	  The owner's side of a profile: what its largest contexts and sites held at each point of
- *	  the history.
+ *	  What a profile's largest contexts and sites held at each point of the history.
  *
  * This code runs inside palloc, once for each point of the history, and so once per second at most.
  *

@@ -1,7 +1,6 @@
 /*
  * profile_courses.h
- *	  The owner's side of a profile: what its largest contexts and sites held at each point of
- *	  the history.
+ *	  What a profile's largest contexts and sites held at each point of the history.
  *
  * These functions may be called inside palloc, except in a critical section; they never palloc or
  * throw.  Callers hold the guard, and the process has a profile.

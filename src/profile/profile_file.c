@@ -1,7 +1,6 @@
 /*
  * profile_file.c
- *	  The memory of this process' profile: anonymous at first, later a mapped file that other
- *	  processes can read, at the same address.
+ *	  The memory of this process' profile: anonymous at first, later a file, at the same address.
  *
  * This code runs inside palloc, so it makes system calls only.  No descriptor stays open: the file
  * is opened anew for each step by which it grows.

@@ -1,7 +1,6 @@
 /*
  * profile_file.h
- *	  The memory of this process' profile: anonymous at first, later a mapped file that other
- *	  processes can read, at the same address.
+ *	  The memory of this process' profile: anonymous at first, later a file, at the same address.
  *
  * These functions may be called inside palloc, except in a critical section; they never palloc or
  * throw.  Every page is reserved in the file system before it is touched, so that a full disk

@@ -1,7 +1,6 @@
 /*
  * profile_layout.h
- *	  The layout of a profile: one file per process, written by that process only, read by every
- *	  other one.
+ *	  The layout of a profile: a file that one process writes, and all others read.
  *
  * A profile is a header, followed by records, one directly behind the other, up to
  * header.used_bytes.  A record is complete before used_bytes covers it and its kind says what it

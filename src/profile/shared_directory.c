@@ -1,7 +1,6 @@
 /*
  * shared_directory.c
- *	  The directory in which the processes of a server meet: it has profiles, baselines and
- *	  requests.  And how much of a file system these may take.
+ *	  Where the processes of a server meet, and how much of a file system their files may take.
  *
  * This code runs inside palloc, as a directory that vanishes while the server runs is made again by
  * whoever misses it first.
@@ -18,6 +17,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "common/string.h"
 #include "miscadmin.h"
 #include "postmaster/postmaster.h"
 
@@ -151,11 +151,7 @@ plh_shared_directory_make(const char *path)
 static bool
 is_saved(const char *name)
 {
-	Size		length = strlen(name);
-	Size		suffix = strlen(PLH_SAVED_SUFFIX);
-
-	return length > suffix && name[0] >= '1' && name[0] <= '9' &&
-		strcmp(name + length - suffix, PLH_SAVED_SUFFIX) == 0;
+	return name[0] >= '1' && name[0] <= '9' && pg_str_endswith(name, PLH_SAVED_SUFFIX);
 }
 
 typedef struct DirectoryFiles

@@ -1,7 +1,6 @@
 /*
  * shared_directory.h
- *	  The directory in which the processes of a server meet: it has profiles, baselines and
- *	  requests.  And how much of a file system these may take.
+ *	  Where the processes of a server meet, and how much of a file system their files may take.
  *
  * /dev/shm, where it lies by default, is open to everybody: the directory is used only if it
  * belongs to the server's user and nobody else may enter it.

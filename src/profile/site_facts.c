@@ -1,7 +1,6 @@
 /*
  * site_facts.c
- *	  What an image says of one call site: all that the site refers to, and when it allocated
- *	  what it holds.
+ *	  What an image says of one call site, and of when it allocated what it holds.
  *
  * Runs inside palloc.  A record may come from a damaged file.  Where its spans do not add up,
  * nothing is said of ages.

@@ -1,7 +1,6 @@
 /*
  * site_facts.h
- *	  What an image says of one call site: all that the site refers to, and when it allocated
- *	  what it holds.
+ *	  What an image says of one call site, and of when it allocated what it holds.
  *
  * Reports, pictures, dumps and checks start from these facts, so that they say the same of a site.
  * Callable inside palloc: nothing is allocated, and the pointers lead into the image.

@@ -572,14 +572,9 @@ plh_statement_entries_restore(const PlhStatementEntry *former,
 		return;
 	begin_change(entry);
 	entry->usage = Min(former->usage, PLH_STATEMENT_MOST_USAGE);
-	entry->calls = former->calls;
-	entry->calls_beyond = former->calls_beyond;
-	entry->peak_sum = former->peak_sum;
-	entry->kept_bytes = former->kept_bytes;
-	entry->max_peak_bytes = former->max_peak_bytes;
-	entry->error_bytes = former->error_bytes;
-	entry->allowed_bytes = former->allowed_bytes;
-	entry->max_at = former->max_at;
+	/* its calls, and the one with the highest peak, but for who made that */
+	memcpy(&entry->calls, &former->calls,
+		   offsetof(PlhStatementEntry, max_start) - offsetof(PlhStatementEntry, calls));
 	entry->site_bytes = former->site_bytes;
 	memcpy(entry->context_name, former->context_name, PLH_STATEMENT_CONTEXT_MAX);
 	if (former->depth <= PLH_STATEMENT_FRAMES)

@@ -1,7 +1,6 @@
 /*
  * statement_shape.c
- *	  What is left of a statement's text without its literals: by that, statements are told
- *	  apart where core computes no query id.
+ *	  What tells statements apart where core computes no query id: texts without literals.
  *
  * This code runs inside palloc, where nothing can be parsed.  So this is a guess by the bytes, as
  * scan.l would see them: numbers and strings become one mark, and so do several of them in a list;

@@ -1,7 +1,6 @@
 /*
  * statement_shape.h
- *	  What is left of a statement's text without its literals: by that, statements are told
- *	  apart where core computes no query id.
+ *	  What tells statements apart where core computes no query id: texts without literals.
  *
  * These functions may be called inside palloc.  Of texts longer than PLH_STATEMENT_MAX, the first
  * bytes count.

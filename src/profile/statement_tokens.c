@@ -95,14 +95,10 @@ static const char *
 dollar_end(const char *at, const char *end, const char *mark_end, bool *is_whole)
 {
 	Size		mark = mark_end - at;
+	const char *found = memmem(mark_end, end - mark_end, at, mark);
 
-	for (const char *next = mark_end; (Size) (end - next) >= mark; next++)
-	{
-		if (memcmp(next, at, mark) == 0)
-			return next + mark;
-	}
-	*is_whole = false;
-	return end;
+	*is_whole = found != NULL;
+	return found != NULL ? found + mark : end;
 }
 
 static const char *
