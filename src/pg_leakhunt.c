@@ -12,7 +12,7 @@
 #include "base/compat.h"
 #include "base/page_layout.h"
 #include "base/settings.h"
-#include "crash/sweep.h"
+#include "crash/child_deaths.h"
 #include "plan/explained_query.h"
 #include "plan/plan_watch.h"
 #include "process/process.h"
@@ -56,7 +56,7 @@ _PG_init(void)
 		plh_process_warn_of_malloc(plh_malloc_hooks_install());
 		if (plh_process_is_preloaded())
 		{
-			plh_sweep_start();
+			plh_child_deaths_start();
 			plh_keeper_register();
 		}
 	}

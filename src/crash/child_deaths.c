@@ -1,22 +1,20 @@
 /*
  * child_deaths.c
- *	  Notes in the postmaster how its children die, and then in the profiles that they leave.
+ *	  Notes in the postmaster how its children die, and then in the profiles that they leave, of
+ *	  which it removes what is too much.
  *
- * Only the postmaster learns how a child ended, and it tells nobody but the log: so we read its
- * messages, before they are written.  The last death before it begins to end all other children is
- * what it takes for the cause.  Where log_min_messages hides the messages, deaths are not known.
+ * src/crash/README says by which messages deaths are known; log_min_messages may hide them.
+ * Nothing here may stop a server from starting.
  *
  * Up to version 15 the messages come from a handler of signals.  What reads them allocates nothing
  * that the message has not allocated already, and never throws.
- *
- * A message is known by its format in the server's source, which is never translated.  Its numbers
- * are found by the translated format, which may have them in another order and among any words.
  */
 #include "postgres.h"
 
 #include <unistd.h>
 
 #include "miscadmin.h"
+#include "storage/ipc.h"
 #include "utils/elog.h"
 #include "utils/timestamp.h"
 
@@ -26,6 +24,9 @@
 #include "base/whole_io.h"
 #include "crash/child_deaths.h"
 #include "crash/crashed_profiles.h"
+#include "process/errors.h"
+#include "process/profile_directory.h"
+#include "profile/statements_file.h"
 
 /* The most arguments that a message has: "child", pid, number, "signal". */
 #define MAX_ARGUMENTS 4
@@ -34,18 +35,17 @@
 #define PID_ARGUMENT 1
 #define NUMBER_ARGUMENT 2
 
-/* A message that names an end, by its format. */
-typedef struct DeathMessage
+/* The messages that name an end, by their formats. */
+static const struct
 {
 	const char *id;
 	PlhDeathKind kind;
-} DeathMessage;
-
-static const DeathMessage death_messages[] = {
+}			death_messages[] = {
 	{"%s (PID %d) was terminated by signal %d: %s", PLH_DEATH_SIGNAL},
 	{"%s (PID %d) exited with exit code %d", PLH_DEATH_EXIT_CODE},
 };
 
+/* With this the server begins to end all other children. */
 static const char *const crash_id = "terminating any other active server processes";
 
 /*
@@ -61,14 +61,13 @@ typedef struct ChildDeath
 } ChildDeath;
 
 static emit_log_hook_type prev_emit_log_hook;
+static shmem_startup_hook_type prev_shmem_startup_hook;
 
 static PLH_LARGE ChildDeath deaths[KEPT_DEATHS];
 static int	last_death;			/* the place that was filled last */
 static bool crashing;			/* that one has ended all other children */
 
-/*
- * Read a number.  Returns the text behind it; NULL if there is none, or one that is too large.
- */
+/* Read a number.  Returns the text behind it; NULL if there is none, or one that is too large. */
 static const char *
 read_number(const char *text, int *number)
 {
@@ -166,13 +165,6 @@ parse_message(const char *id, const char *format, const char *message, int *pid,
 	return false;
 }
 
-/* Is that the message with which the server begins to end all other children? */
-static bool
-is_about_crash(const char *id)
-{
-	return strcmp(id, crash_id) == 0;
-}
-
 /* The format that a message was made with, in the language of the log. */
 static const char *
 translated_format(const ErrorData *error)
@@ -190,7 +182,7 @@ note_message(const ErrorData *error)
 {
 	ChildDeath	child;
 
-	if (is_about_crash(error->message_id))
+	if (strcmp(error->message_id, crash_id) == 0)
 		crashing = deaths[last_death].pid != 0;
 	else if (parse_message(error->message_id, translated_format(error), error->message,
 						   &child.pid, &child.death))
@@ -214,22 +206,6 @@ read_message(ErrorData *error)
 }
 
 /*
- * Read the messages of this process, the postmaster, from now on.
- */
-void
-plh_child_deaths_start(void)
-{
-	prev_emit_log_hook = emit_log_hook;
-	emit_log_hook = read_message;
-}
-
-bool
-plh_child_deaths_has_cause(void)
-{
-	return crashing;
-}
-
-/*
  * Find the death of a process, which is the first of its pid after its start: an earlier process
  * may have had the pid, and a later one, too.
  */
@@ -250,7 +226,6 @@ find_death(const PlhCrashedProfile *profile)
 	return found;
 }
 
-/* How did a process of this server die? */
 static PlhDeath
 death_of(const PlhCrashedProfile *profile)
 {
@@ -282,9 +257,6 @@ write_death(const PlhCrashedProfile *profile, const PlhDeath *death)
 	close(fd);
 }
 
-/*
- * Note in a profile that the log has its process' death, so that nobody reports it again.
- */
 void
 plh_child_deaths_note_reported(const PlhCrashedProfile *profile, const PlhDeath *death)
 {
@@ -295,16 +267,16 @@ plh_child_deaths_note_reported(const PlhCrashedProfile *profile, const PlhDeath 
 }
 
 /*
- * Note in each of the listed profiles how its process died, and begin anew.  Those whose death is
- * noted already, or that are older than this server, are none of this crash.
+ * PlhErrorsWork: note in each profile that is left how its process died, and begin anew.  Those
+ * whose death is noted already, or that are older than this server, are none of this crash.
  */
-void
-plh_child_deaths_note(const List *profiles)
+static void
+note_deaths(void *arg)
 {
 	uint64		server_start = plh_process_facts_start_ticks(PostmasterPid);
 	ListCell   *cell;
 
-	foreach(cell, profiles)
+	foreach(cell, plh_crashed_profiles_list(plh_profile_directory_path()))
 	{
 		const PlhCrashedProfile *profile = lfirst(cell);
 
@@ -317,4 +289,56 @@ plh_child_deaths_note(const List *profiles)
 	}
 	memset(deaths, 0, sizeof(deaths));
 	crashing = false;
+}
+
+static void
+sweep_directory(void *arg)
+{
+	const char *directory = plh_profile_directory_path();
+
+	/* a server that starts has no start time yet: all are a former one's */
+	if (PgStartTime != 0)
+		note_deaths(NULL);
+	plh_statements_file_break_lock();
+	(void) plh_crashed_profiles_bound(directory, plh_crashed_profiles_list(directory));
+	plh_crashed_profiles_remove_unpublished(directory);
+}
+
+/*
+ * Callback before_shmem_exit: after a crash all children are gone by now.  If the server does not
+ * go on (restart_after_crash), nobody else knows how they died.
+ */
+static void
+note_before_exit(int code, Datum arg)
+{
+	if (crashing)
+		(void) plh_errors_catch(note_deaths, NULL,
+								"could not note how processes died that did not exit cleanly");
+}
+
+/*
+ * shmem_startup_hook: the server calls it when it starts, and again when it goes on after a crash,
+ * when the postmaster is the only process left.
+ */
+static void
+sweep_at_startup(void)
+{
+	if (prev_shmem_startup_hook != NULL)
+		prev_shmem_startup_hook();
+	if (IsUnderPostmaster)
+		return;
+	(void) plh_errors_catch(sweep_directory, NULL,
+							"could not look for profiles of processes that did not exit cleanly");
+
+	/* the server forgets callbacks when it goes on; children do at once */
+	before_shmem_exit(note_before_exit, 0);
+}
+
+void
+plh_child_deaths_start(void)
+{
+	prev_shmem_startup_hook = shmem_startup_hook;
+	shmem_startup_hook = sweep_at_startup;
+	prev_emit_log_hook = emit_log_hook;
+	emit_log_hook = read_message;
 }

@@ -1,26 +1,17 @@
 /*
  * child_deaths.h
- *	  Notes in the postmaster how its children die, and then in the profiles that they leave.
+ *	  Notes in the postmaster how its children die, and then in the profiles that they leave, of
+ *	  which it removes what is too much.
  *
- * Never called inside palloc, and in the postmaster only, but for plh_child_deaths_note_reported.
+ * Never called inside palloc.
  */
 #pragma once
-
-#include "nodes/pg_list.h"
 
 #include "crash/crashed_profiles.h"
 #include "profile/profile_layout.h"
 
-/* Called once, while the postmaster loads the module. */
+/* Called once, in the postmaster, while it loads the module. */
 extern void plh_child_deaths_start(void);
 
-/* Has a child died for which all others are being ended? */
-extern bool plh_child_deaths_has_cause(void);
-
-/*
- * To be called with a list of PlhCrashedProfile after a crash, when the postmaster is the only
- * process.  A profile that can't be written to stays as it is.
- */
-extern void plh_child_deaths_note(const List *profiles);
-
+/* Note in a profile that the log has its process' death, so that nobody reports it again. */
 extern void plh_child_deaths_note_reported(const PlhCrashedProfile *profile, const PlhDeath *death);

@@ -1,23 +1,22 @@
 /*
  * crash_dumps.c
- *	  Makes dumps of the profiles of processes that did not exit cleanly.
+ *	  Makes dumps of the profiles of processes that did not exit cleanly, and says in the log
+ *	  what the one held that a crash began with.
  *
  * A profile that a crash has left is a dump but for the end of the file: it is copied as it is,
- * with its baseline.  A crash of a server may leave hundreds of profiles, so that neither the start
- * of the server nor its recovery waits for that.
- *
- * The keeper looks up the names, as the binaries may be replaced later, and writes the dump once
- * more with them.  Neither a dump nor a stop of the server depends on that: it ends after a while,
- * or when the server stops.
+ * with its baseline.  src/crash/README says who does it and when, and how dumps get names.
  */
 #include "postgres.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/guc.h"
 
@@ -33,8 +32,10 @@
 #include "process/profile_directory.h"
 #include "reader/baseline_file.h"
 #include "reader/profile_reader.h"
-#include "report/crash_report.h"
+#include "report/death_text.h"
 #include "report/dump_symbols.h"
+#include "report/listed_site.h"
+#include "report/words.h"
 
 /* A session begins no further dump after this time. */
 #define SESSION_US ((int64) 1000 * 1000)
@@ -44,6 +45,9 @@
 
 /* A process that could not write a dump tries none for this time. */
 #define PAUSE_US ((int64) 600 * 1000 * 1000)
+
+/* A statement is shown up to these bytes. */
+#define SHOWN_STATEMENT_BYTES 200
 
 /* What the directory of the dumps, and the settings of it, were at a look. */
 typedef struct Tending
@@ -99,11 +103,128 @@ plh_crash_dumps_is_lock_lost(int lock)
 		(locked.st_dev != present.st_dev || locked.st_ino != present.st_ino);
 }
 
-/* Is there no time any more to look up names? */
 static bool
 must_end_names(void)
 {
 	return state.asked_to_stop() || plh_clock_us(CLOCK_MONOTONIC) >= state.names_end_at_us;
+}
+
+/* The site that held most in the end.  Returns false if none held anything. */
+static bool
+find_largest(const PlhProfileImage *image, PlhSiteFacts *largest)
+{
+	PlhSiteFacts facts;
+	uint32		position = 0;
+	int64		most_bytes = 0;
+
+	while (plh_site_facts_next(&facts, image, NULL, &position))
+	{
+		if (facts.counters->live_bytes <= most_bytes)
+			continue;
+		most_bytes = facts.counters->live_bytes;
+		*largest = facts;
+	}
+	return most_bytes > 0;
+}
+
+static void
+append_site(StringInfo detail, const PlhListedSite *largest, int64 sampled_bytes)
+{
+	double		part = Min(1.0, (double) largest->bytes / sampled_bytes);
+	const char *routine = plh_stack_text_routine(&largest->stack);
+
+	appendStringInfo(detail, "  %d%% of the sampled memory was allocated at %s in %s%s%s.",
+					 (int) (100 * part + 0.5), largest->stack.site,
+					 plh_listed_site_context(largest),
+					 routine != NULL ? ", called in " : "", routine != NULL ? routine : "");
+}
+
+/* Append what the process has counted last, as explanations do, and what came since. */
+static void
+append_counts(StringInfo detail, const PlhProfileHeader *header, const PlhHeldBytes *held)
+{
+	if (header->census_at == 0)
+		return;
+	appendStringInfo(detail, "  Last counted at %s: %s in memory contexts",
+					 plh_words_time(header->census_at),
+					 plh_words_size(header->context_bytes));
+	if (header->malloc_bytes >= 0)
+		appendStringInfo(detail, ", %s allocated with malloc outside of them",
+						 plh_words_size(Max(0, header->malloc_bytes - header->context_bytes)));
+	appendStringInfo(detail, ", %s of private memory%s.", plh_words_size(header->own_bytes),
+					 header->own_bytes < plh_profile_image_counted_bytes(header) ?
+					 " (pages that were written to)" : "");
+	if (held->gained_bytes != 0)
+		appendStringInfo(detail, "  By its samples it %s %s since then, which makes %s.",
+						 held->gained_bytes > 0 ? "gained" : "lost",
+						 plh_words_size(Max(held->gained_bytes, -held->gained_bytes)),
+						 plh_words_size(held->bytes));
+}
+
+/* Only peaks that were higher than what it had in the end. */
+static void
+append_peaks(StringInfo detail, const PlhProfileHeader *header, const PlhHeldBytes *held)
+{
+	if (header->peak_bytes > held->bytes + held->error_bytes)
+		appendStringInfo(detail, "  Its peak was %s (estimated from samples) at %s.",
+						 plh_words_size(header->peak_bytes),
+						 plh_words_time(header->peak_at));
+	if (header->own_peak_bytes > header->own_bytes)
+		appendStringInfo(detail, "  Its private memory was at most %s when it was counted, at %s.",
+						 plh_words_size(header->own_peak_bytes),
+						 plh_words_time(header->own_peak_at));
+}
+
+/* The text of the statement whose memory that is, cut; NULL if there is none. */
+static const char *
+shown_statement(const PlhListedSite *largest, int encoding)
+{
+	const char *query = largest != NULL ? largest->query : NULL;
+
+	if (query == NULL)
+		return NULL;
+	if (!PG_VALID_BE_ENCODING(encoding))
+		encoding = PG_SQL_ASCII;
+	return pnstrdup(query, pg_encoding_mbcliplen(encoding, query, strlen(query),
+												 SHOWN_STATEMENT_BYTES));
+}
+
+static char *
+make_detail(const PlhProfileHeader *header, const PlhListedSite *largest, const PlhHeldBytes *held)
+{
+	const char *names = plh_death_text_names(header);
+	const char *statement = shown_statement(largest, header->encoding);
+	StringInfoData detail;
+
+	initStringInfo(&detail);
+	appendStringInfo(&detail, "It crashed at %s.", plh_words_time(header->death.at));
+	if (names[0] != '\0')
+		appendStringInfo(&detail, "  It worked for %s.", names);
+	if (largest != NULL)
+		append_site(&detail, largest, header->counters.live_bytes);
+	append_counts(&detail, header, held);
+	append_peaks(&detail, header, held);
+	if (statement != NULL)
+		appendStringInfo(&detail, "  Statement: %s", statement);
+	return detail.data;
+}
+
+/* The hint: who may have sent the signal, and where there is more. */
+static char *
+make_hint(const PlhProfileHeader *header, const char *dump_path)
+{
+	const char *separator = dump_path != NULL ? strrchr(dump_path, '/') : NULL;
+	StringInfoData hint;
+
+	initStringInfo(&hint);
+	if (plh_death_kind(&header->death) == PLH_DEATH_SIGNAL && header->death.number == SIGKILL)
+		appendStringInfoString(&hint, "Signal 9 often comes from the kernel's OOM killer, when memory runs out: the kernel's log tells that.  ");
+	appendStringInfo(&hint, "SELECT explanation FROM pg_leakhunt_explain(%d) says more until the server is restarted.",
+					 header->pid);
+	if (dump_path != NULL)
+		appendStringInfo(&hint, "  SELECT * FROM pg_leakhunt_report('%s') shows the call sites.",
+						 separator != NULL ? separator + 1 : dump_path);
+	return hint.data;
 }
 
 /* A profile whose dump is being made. */
@@ -116,17 +237,34 @@ typedef struct Saving
 	PlhDumpResult result;
 } Saving;
 
-/* Say what a process held that the crash began with. */
 static void
 report_cause(void *arg)
 {
 	const Saving *saving = arg;
+	const PlhProfileImage *image = saving->image;
+	const PlhProfileHeader *header = image->header;
+	PlhHeldBytes held = plh_profile_image_held_bytes(header);
+	PlhSiteFacts facts;
+	PlhListedSite site;
+	PlhListedSite *largest = NULL;
 
-	plh_crash_report_cause(saving->image, saving->result.failure == 0 ? saving->result.path : NULL,
-						   must_end_names);
+	if (header->counters.live_bytes > 0 && find_largest(image, &facts))
+	{
+		PlhSymbols *symbols = plh_symbols_open_until(must_end_names);
+
+		largest = &site;
+		plh_listed_site_start(largest, image, &facts);
+		plh_listed_site_describe_stack(largest, plh_stack_text_open(symbols, image));
+	}
+	ereport(LOG, (errmsg("process %d (%s) crashed, %s; it held %s",
+						 header->pid, plh_profile_image_backend_type(image),
+						 plh_death_text(&header->death),
+						 plh_words_estimate(held.bytes, held.error_bytes)),
+				  errdetail_internal("%s", make_detail(header, largest, &held)),
+				  errhint("%s", make_hint(header, saving->result.failure == 0 ?
+										  saving->result.path : NULL))));
 }
 
-/* Write the dump once more, with the names of functions. */
 static void
 add_names(void *arg)
 {
@@ -193,7 +331,7 @@ save_profile(void *arg)
  * memory was short, is left for later.
  */
 static void
-save_profiles(List *profiles, bool with_names, bool (*must_stop) (void))
+save_profiles(List *profiles, bool with_names)
 {
 	ListCell   *cell;
 
@@ -214,7 +352,7 @@ save_profiles(List *profiles, bool with_names, bool (*must_stop) (void))
 			plh_crashed_profiles_give_up(plh_profile_directory_path(), profile);
 			continue;
 		}
-		if (must_stop())
+		if (state.asked_to_stop())
 			break;
 
 		/* in a memory context of its own, as a profile may be large */
@@ -228,53 +366,40 @@ save_profiles(List *profiles, bool with_names, bool (*must_stop) (void))
 	}
 }
 
-/* Has this process failed a short time ago to write a dump? */
 static bool
 has_just_failed(void)
 {
 	return state.failed_at_us != 0 && plh_clock_us(CLOCK_MONOTONIC) - state.failed_at_us < PAUSE_US;
 }
 
-/* What plh_errors_catch calls save with. */
-typedef struct SaveAll
-{
-	bool		is_keeper;
-	bool		(*must_stop) (void);
-} SaveAll;
-
-/* See plh_crash_dumps_save, which catches ERRORs. */
 static void
 save(void *arg)
 {
-	const SaveAll *all = arg;
+	bool		is_keeper = *(const bool *) arg;
 	const char *directory = plh_profile_directory_path();
 	List	   *profiles = plh_crashed_profiles_list(directory);
 
 	profiles = plh_crashed_profiles_bound(directory, profiles);
 	plh_crashed_profiles_remove_unpublished(directory);
 	plh_crashed_profiles_remove_baselines(directory, profiles);
-	if (all->is_keeper || profiles != NIL)
+	if (is_keeper || profiles != NIL)
 		plh_dump_retention_remove_abandoned();
 	if (profiles == NIL || has_just_failed())
 		return;
-	save_profiles(profiles, all->is_keeper, all->must_stop);
+	save_profiles(profiles, is_keeper);
 
 	/* those that have become dumps are in nobody's need now */
 	(void) plh_crashed_profiles_bound(directory, plh_crashed_profiles_list(directory));
 }
 
-/*
- * Make the dumps.  Interrupts wait: what is half done would be done again.
- */
+/* Make the dumps.  Interrupts wait: what is half done would be done again. */
 void
 plh_crash_dumps_save(bool is_keeper, bool (*must_stop) (void))
 {
-	SaveAll		all = {is_keeper, must_stop};
-
 	state.names_end_at_us = plh_clock_us(CLOCK_MONOTONIC) + plh_keeper_time(NAMES_US);
 	state.asked_to_stop = must_stop;
 	HOLD_INTERRUPTS();
-	(void) plh_errors_catch(save, &all,
+	(void) plh_errors_catch(save, &is_keeper,
 							"could not save the profiles of processes that did not exit cleanly");
 	RESUME_INTERRUPTS();
 }
@@ -302,9 +427,6 @@ is_tended(Tending *now)
 		now->text == last->text && now->changed_at.tv_sec < now->looked_at - 1;
 }
 
-/*
- * Tend the directory of the dumps, and try again to write what could not be written some time ago.
- */
 void
 plh_crash_dumps_tend(bool (*must_stop) (void))
 {

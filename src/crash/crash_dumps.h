@@ -1,6 +1,7 @@
 /*
  * crash_dumps.h
- *	  Makes dumps of the profiles of processes that did not exit cleanly.
+ *	  Makes dumps of the profiles of processes that did not exit cleanly, and says in the log
+ *	  what the one held that a crash began with.
  *
  * Whoever has the lock does it: the keeper for as long as it runs, or else a session that looks at
  * profiles.  Never called inside palloc.
@@ -25,7 +26,5 @@ extern void plh_crash_dumps_save(bool is_keeper, bool (*must_stop) (void));
 /* Write the texts that dumps lack, and remove dumps that are too much. */
 extern void plh_crash_dumps_tend(bool (*must_stop) (void));
 
-/*
- * Both, for sessions: takes the lock if it is free, and at most a second or so.
- */
+/* Both, for sessions: takes the lock if it is free, and at most a second or so. */
 extern void plh_crash_dumps_save_some(bool sees_all);

@@ -153,10 +153,6 @@ compare_worth(const ListCell *left, const ListCell *right)
 	return a->held_bytes > b->held_bytes ? -1 : a->held_bytes < b->held_bytes;
 }
 
-/*
- * List the profiles whose owners are gone, and remove the files that have the name of one and are
- * none.
- */
 List *
 plh_crashed_profiles_list(const char *directory)
 {
@@ -217,6 +213,32 @@ is_of_former_server(const PlhCrashedProfile *profile)
 	return PgStartTime == 0 || profile->changed_at < PgStartTime - FILE_CLOCK_LAG_US;
 }
 
+/* Remove a file; in the postmaster, leave it to others if it has removed enough already. */
+static void
+remove_file(const char *directory, const PlhCrashedProfile *profile)
+{
+	static int64 removed_bytes;
+	char		path[PLH_PATH_MAX];
+
+	if (!IsUnderPostmaster && (removed_bytes += profile->file_bytes) > REMOVED_BYTES)
+	{
+		snprintf(path, sizeof(path), "%s/" PLH_DROPPED_PREFIX "%s", directory,
+				 last_dir_separator(profile->path) + 1);
+		if (rename(profile->path, path) == 0)
+			return;
+	}
+	(void) unlink(profile->path);
+}
+
+/* Remove a profile, and the baseline of its process, unless a new process has its pid. */
+static void
+remove_profile(const char *directory, const PlhCrashedProfile *profile)
+{
+	remove_file(directory, profile);
+	if (!is_running(profile->pid))
+		plh_baseline_unlink(directory, profile->pid);
+}
+
 /*
  * Remove those of the listed profiles that are too many or too large: at most dump_keep wait for
  * their dumps, as no more dumps stay, at most KEPT_SAVED of this server's stay without a need, and
@@ -248,7 +270,7 @@ plh_crashed_profiles_bound(const char *directory, List *profiles)
 			kept = lappend(kept, profile);
 			continue;
 		}
-		plh_crashed_profiles_remove(directory, profile);
+		remove_profile(directory, profile);
 		lost += profile->worth_dump;
 		lost_bytes += profile->worth_dump ? profile->file_bytes : 0;
 	}
@@ -291,36 +313,6 @@ plh_crashed_profiles_give_up(const char *directory, PlhCrashedProfile *profile)
 }
 
 /*
- * Remove a file; in the postmaster, leave it to others if it has removed enough already.
- */
-static void
-remove_file(const char *directory, const PlhCrashedProfile *profile)
-{
-	static int64 removed_bytes;
-	char		path[PLH_PATH_MAX];
-
-	if (!IsUnderPostmaster && (removed_bytes += profile->file_bytes) > REMOVED_BYTES)
-	{
-		snprintf(path, sizeof(path), "%s/" PLH_DROPPED_PREFIX "%s", directory,
-				 last_dir_separator(profile->path) + 1);
-		if (rename(profile->path, path) == 0)
-			return;
-	}
-	(void) unlink(profile->path);
-}
-
-/*
- * Remove a profile, and the baseline of its process, unless a new process has its pid.
- */
-void
-plh_crashed_profiles_remove(const char *directory, const PlhCrashedProfile *profile)
-{
-	remove_file(directory, profile);
-	if (!is_running(profile->pid))
-		plh_baseline_unlink(directory, profile->pid);
-}
-
-/*
  * Returns the pid of the process that was writing the file, "tmp.PID" of a profile or
  * "tmp.baseline.PID"; 0 if the name is another.
  */
@@ -338,10 +330,6 @@ writer_of(const char *name)
 	return atoi(name);
 }
 
-/*
- * Remove the files that processes were writing when they died, and those that the postmaster has
- * left to others.
- */
 void
 plh_crashed_profiles_remove_unpublished(const char *directory)
 {
@@ -364,23 +352,17 @@ plh_crashed_profiles_remove_unpublished(const char *directory)
 	FreeDir(dir);
 }
 
-/* Is there a profile of a process with that pid among those listed? */
 static bool
 is_listed(const List *profiles, int pid)
 {
 	ListCell   *cell;
 
 	foreach(cell, profiles)
-	{
-		const PlhCrashedProfile *profile = lfirst(cell);
-
-		if (profile->pid == pid)
-			return true;
-	}
+		if (((const PlhCrashedProfile *) lfirst(cell))->pid == pid)
+		return true;
 	return false;
 }
 
-/* Is the profile with that pid one of another cluster? */
 static bool
 is_foreign(const char *directory, int pid)
 {
@@ -390,10 +372,6 @@ is_foreign(const char *directory, int pid)
 	return plh_profile_reader_is_foreign(path);
 }
 
-/*
- * Remove the baselines of processes that are gone, unless their profiles are among those listed, or
- * of another cluster.
- */
 void
 plh_crashed_profiles_remove_baselines(const char *directory, const List *profiles)
 {

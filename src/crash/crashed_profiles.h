@@ -34,7 +34,8 @@ typedef struct PlhCrashedProfile
 } PlhCrashedProfile;
 
 /*
- * A list of PlhCrashedProfile in the current memory context: first those that are worth a dump, of
+ * The profiles whose owners are gone, as a list of PlhCrashedProfile in the current memory context.
+ * Files that have the name of one and are none are removed.  First those that are worth a dump, of
  * these first those of processes that crashed by themselves, then the rest; each part with the one
  * first that held most.
  */
@@ -46,6 +47,9 @@ extern List *plh_crashed_profiles_bound(const char *directory, List *profiles);
 /* From now on any process that is short of room may remove the file. */
 extern void plh_crashed_profiles_give_up(const char *directory, PlhCrashedProfile *profile);
 
-extern void plh_crashed_profiles_remove(const char *directory, const PlhCrashedProfile *profile);
+/*
+ * Remove the files that processes were writing when they died, or that the postmaster has left to
+ * others; and the baselines of processes that are gone, but not of listed or foreign profiles.
+ */
 extern void plh_crashed_profiles_remove_unpublished(const char *directory);
 extern void plh_crashed_profiles_remove_baselines(const char *directory, const List *profiles);

@@ -9,10 +9,6 @@
 #include "reader/redaction.h"
 #include "report/listed_site.h"
 
-/*
- * Fill in everything about a site but its stack, which takes most time; in the current memory
- * context, referring to the image.
- */
 void
 plh_listed_site_start(PlhListedSite *listed, const PlhProfileImage *image,
 					  const PlhSiteFacts *facts)
@@ -28,8 +24,7 @@ plh_listed_site_start(PlhListedSite *listed, const PlhProfileImage *image,
 			plh_database_text_fit_foreign(facts->context->text,
 										  facts->context->text_bytes, encoding);
 	listed->lifetime = facts->lifetime;
-	if (statement != NULL)
-		listed->query_id = (int64) statement->query_id;
+	listed->query_id = statement == NULL ? 0 : (int64) statement->query_id;
 	if (statement != NULL && statement->text_bytes > 0)
 		listed->query =
 			plh_redaction_statement(plh_database_text_fit_foreign(statement->text,
@@ -39,7 +34,6 @@ plh_listed_site_start(PlhListedSite *listed, const PlhProfileImage *image,
 	listed->count = facts->counters->live_count;
 }
 
-/* The words that stand for the stack of a site that has none. */
 static const char *
 absent_stack(const PlhSiteFacts *facts)
 {
@@ -48,10 +42,6 @@ absent_stack(const PlhSiteFacts *facts)
 	return facts->site->key.stack == PLH_FORMER_STACKS ? PLH_FORMER_STACKS_NAME : PLH_NO_STACK_NAME;
 }
 
-/*
- * Fill in the stack, in the current memory context; where there is none, a single frame that says
- * why, so that its bytes are counted in every sum.
- */
 void
 plh_listed_site_describe_stack(PlhListedSite *listed, PlhStackTexts *texts)
 {

@@ -27,8 +27,11 @@ typedef struct PlhListedSite
 	int64		old_count;
 } PlhListedSite;
 
+/* All but the stack, which takes most time; in the current memory context and of the image. */
 extern void plh_listed_site_start(PlhListedSite *listed, const PlhProfileImage *image,
 								  const PlhSiteFacts *facts);
+
+/* Where there is no stack, a single frame says why, so that its bytes are counted in every sum. */
 extern void plh_listed_site_describe_stack(PlhListedSite *listed, PlhStackTexts *texts);
 
 /* The bytes that count: the live ones, or their growth. */
@@ -43,4 +46,17 @@ static inline int64
 plh_listed_site_count(const PlhListedSite *site)
 {
 	return site->count - site->old_count;
+}
+
+/* What stands for its memory context, and for its statement, in stacks. */
+static inline const char *
+plh_listed_site_context(const PlhListedSite *site)
+{
+	return site->context_name != NULL ? site->context_name : PLH_NO_CONTEXT_NAME;
+}
+
+static inline const char *
+plh_listed_site_statement(const PlhListedSite *site)
+{
+	return site->query != NULL ? site->query : "[no statement]";
 }

@@ -118,7 +118,7 @@ my $user = ask($node, 'SELECT current_user');
 my $line = $lines[0] // '';
 my $size = qr/\d+ (?:bytes|kB|MB)/;
 like($line, qr/^process $victim_pid \(client backend\) crashed, terminated by signal 9: Killed; it held \d+ MB(?: \(\+\/- \d+ MB\))?\n.*DETAIL:  It crashed at $time\.  It worked for user "$user", database "postgres", application "worker"\.  /, 'the log tells who crashed, how, and for whom it worked');
-my ($held, $part, $site, $context) = $line =~ /it held (\d+) MB.*\n.*  By call site: (\d+)% of what was sampled at (.*?) in ([^.]+)\./;
+my ($held, $part, $site, $context) = $line =~ /it held (\d+) MB.*\n.*  (\d+)% of the sampled memory was allocated at (.*?) in ([^.]+)\./;
 cmp_ok($held // 0, '>', 90, 'the log tells what the killed process held');
 cmp_ok($part // 0, '>', 33, 'the log tells of most of that at one place');
 is($context, ask($node, "SELECT context_name FROM pg_leakhunt_report($victim_pid) ORDER BY live_bytes DESC LIMIT 1"), 'the log names the context with most bytes');
