@@ -31,42 +31,21 @@
 #define WIRE_BYTES 2
 #define TAG(field, wire_type) ((field) << 3 | (wire_type))
 
-/* The numbers of fields in profile.proto, an enum for each message. */
+/* The numbers of fields in profile.proto, from 1 on for each message. */
 enum
 {
 	PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION,
 	PROFILE_FUNCTION, PROFILE_STRING, PROFILE_DROP_FRAMES,
 	PROFILE_TIME_NANOS = 9, PROFILE_DURATION_NANOS, PROFILE_PERIOD_TYPE,
-	PROFILE_PERIOD, PROFILE_COMMENT, PROFILE_DEFAULT_SAMPLE_TYPE
-};
-enum
-{
-	VALUE_TYPE_TYPE = 1, VALUE_TYPE_UNIT
-};
-enum
-{
-	SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL
-};
-enum
-{
-	LABEL_KEY = 1, LABEL_TEXT
-};
-enum
-{
+	PROFILE_PERIOD, PROFILE_COMMENT, PROFILE_DEFAULT_SAMPLE_TYPE,
+	VALUE_TYPE_TYPE = 1, VALUE_TYPE_UNIT,
+	SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL,
+	LABEL_KEY = 1, LABEL_TEXT,
 	MAPPING_ID = 1, MAPPING_START, MAPPING_LIMIT, MAPPING_OFFSET,
 	MAPPING_FILE, MAPPING_BUILD_ID, MAPPING_HAS_FUNCTIONS,
-	MAPPING_HAS_FILENAMES, MAPPING_HAS_LINES, MAPPING_HAS_INLINED
-};
-enum
-{
-	LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE
-};
-enum
-{
-	LINE_FUNCTION = 1, LINE_NUMBER
-};
-enum
-{
+	MAPPING_HAS_FILENAMES, MAPPING_HAS_LINES, MAPPING_HAS_INLINED,
+	LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE,
+	LINE_FUNCTION = 1, LINE_NUMBER,
 	FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE
 };
 
@@ -119,7 +98,6 @@ typedef struct Writer
 	uint32		location_count; /* of those that are written */
 } Writer;
 
-/* Append a number in groups of 7 bits, the lowest first. */
 static void
 append_varint(StringInfo message, uint64 value)
 {
@@ -156,13 +134,6 @@ put_number(StringInfo message, int field, int64 value)
 		put_element(message, field, value);
 }
 
-/* Append a text, which should be UTF-8. */
-static void
-put_text(StringInfo message, int field, const char *text)
-{
-	append_bytes(message, field, text, strlen(text));
-}
-
 /* Append a message as a field of another one, and empty its buffer. */
 static void
 put_message(StringInfo message, int field, StringInfo inner)
@@ -180,27 +151,14 @@ text_number(Writer *writer, const char *text)
 	int64		number = plh_text_numbers_add(writer->strings, utf8, &is_new)->number;
 
 	if (is_new)
-		put_text(writer->output, PROFILE_STRING, utf8);
+		append_bytes(writer->output, PROFILE_STRING, utf8, strlen(utf8));
 	return number;
 }
 
-/* Write a comment. */
 static void
 append_comment(Writer *writer, const char *comment)
 {
 	put_element(writer->output, PROFILE_COMMENT, text_number(writer, comment));
-}
-
-/*
- * Write where a module's code is in its file, for stores that look up symbols: each mapping has
- * such a comment, in their order.
- */
-static void
-append_executable_info(Writer *writer, const PlhModuleRecord *module)
-{
-	append_comment(writer, psprintf("executableInfo=0x%x;0x%llx;0x%llx", ELF_TYPE_DYN,
-									(unsigned long long) module->text_file_offset,
-									(unsigned long long) module->text_address));
 }
 
 /* Begin a mapping; its message is written at the end. */
@@ -217,8 +175,15 @@ add_mapping(Writer *writer, const PlhModuleRecord *module, const char *path, uin
 	mapping->text_start = text_start;
 	mapping->path = text_number(writer, path);
 	mapping->build_id = text_number(writer, plh_words_build_id(module));
+
+	/*
+	 * where its code is in its file, for stores that look up symbols: in the
+	 * order of mappings
+	 */
 	if (!writer->options->symbolize)
-		append_executable_info(writer, module);
+		append_comment(writer, psprintf("executableInfo=0x%x;0x%llx;0x%llx", ELF_TYPE_DYN,
+										(unsigned long long) module->text_file_offset,
+										(unsigned long long) module->text_address));
 }
 
 /* Get the number of a module's mapping, which begins when it is first met. */
@@ -237,7 +202,6 @@ mapping_number(Writer *writer, const PlhModuleRecord *module, uint64 text_start)
 	return number + 1;
 }
 
-/* Write a mapping. */
 static void
 append_mapping(Writer *writer, const Mapping *mapping, int64 number)
 {
@@ -337,22 +301,6 @@ location_number(Writer *writer, uint32 index)
 	return writer->location_numbers[index];
 }
 
-/* The bytes that mappings will take. */
-static int
-mapping_bytes(const Writer *writer)
-{
-	return writer->mapping_count * MAPPING_BYTES;
-}
-
-/* Write the mappings. */
-static void
-append_mappings(Writer *writer)
-{
-	for (int i = 0; i < writer->mapping_count; i++)
-		append_mapping(writer, &writer->mappings[i], i + 1);
-}
-
-/* Write a ValueType: what is counted, and its unit. */
 static void
 append_value_type(Writer *writer, int field, const char *type, const char *unit)
 {
@@ -369,13 +317,10 @@ static void
 append_values(const Writer *writer, StringInfo sample, const int64 *values)
 {
 	for (int i = 0; i < PLH_PPROF_VALUES; i++)
-	{
 		if (writer->options->types & plh_pprof_value_types[i].type)
 			put_element(sample, SAMPLE_VALUE, values[i]);
-	}
 }
 
-/* Write a sample. */
 static void
 append_sample(Writer *writer, const PlhPprofSample *sample)
 {
@@ -437,7 +382,6 @@ append_rest(Writer *writer, int first)
 							REST_NAME, samples->count - first, samples->count));
 }
 
-/* Write the types of the values that each sample has. */
 static void
 append_types(Writer *writer)
 {
@@ -499,7 +443,6 @@ figures_text(const Writer *writer, const PlhSiteList *list)
 	return psprintf(", at its peak of %s", timestamptz_to_str(list->image->header->peak_at));
 }
 
-/* Write the facts about the processes, their time and their interval. */
 static void
 append_facts(Writer *writer, const PlhSiteList *list)
 {
@@ -520,24 +463,13 @@ append_facts(Writer *writer, const PlhSiteList *list)
 		append_comment(writer, crash);
 }
 
-/*
- * Let the server be the first mapping, which readers take for the program, even if no stack has it.
- */
-static void
-add_server(Writer *writer, const PlhProfileImage *image)
-{
-	uint64		text_start;
-	const PlhModuleRecord *server = plh_server_binary_find(image, &text_start);
-
-	if (server != NULL)
-		(void) mapping_number(writer, server, text_start);
-}
-
-/* Begin to write, in the current memory context. */
 static void
 begin_writing(Writer *writer, StringInfo output, const PlhSiteList *list,
 			  const PlhPprofSamples *samples, const PlhPprofOptions *options)
 {
+	const PlhModuleRecord *server;
+	uint64		text_start;
+
 	memset(writer, 0, sizeof(*writer));
 	writer->output = output;
 	writer->options = options;
@@ -556,7 +488,14 @@ begin_writing(Writer *writer, StringInfo output, const PlhSiteList *list,
 	Assert(text_number(writer, "") == 0);
 	append_types(writer);
 	append_facts(writer, list);
-	add_server(writer, list->image);
+
+	/*
+	 * readers take the first mapping for the program: the server, even if no
+	 * stack has it
+	 */
+	server = plh_server_binary_find(list->image, &text_start);
+	if (server != NULL)
+		(void) mapping_number(writer, server, text_start);
 }
 
 /*
@@ -582,21 +521,18 @@ write_profile(StringInfo output, const PlhSiteList *list, const PlhPprofSamples 
 		MemoryContextReset(sample_context);
 		append_sample(&writer, samples->samples[i]);
 		if (options->max_bytes > 0 &&
-			output->len - start + REST_BYTES +
-			mapping_bytes(&writer) > options->max_bytes)
+			output->len - start + REST_BYTES + writer.mapping_count * MAPPING_BYTES >
+			options->max_bytes)
 			count = i;
 	}
 	append_rest(&writer, count);
-	append_mappings(&writer);
+	for (int i = 0; i < writer.mapping_count; i++)
+		append_mapping(&writer, &writer.mappings[i], i + 1);
 	MemoryContextSwitchTo(caller_context);
 	MemoryContextDelete(sample_context);
 	return count;
 }
 
-/*
- * Append the profile of a list.  Values of growth may be negative, as they are in differences that
- * pprof makes itself.
- */
 void
 plh_pprof_append(StringInfo output, const PlhSiteList *list, const PlhPprofOptions *options)
 {

@@ -72,7 +72,6 @@ plh_pprof_samples_label_owner_part(PlhPprofLabel label)
 	return labels[label].owner_part;
 }
 
-/* A number as text; NULL for 0, which stands for none. */
 static const char *
 number_text(int64 number)
 {
@@ -116,7 +115,6 @@ typedef struct KeptStack
 	char		status;			/* for simplehash.h */
 } KeptStack;
 
-/* Do two stacks have the same locations? */
 static inline bool
 is_same_stack(const PlhPprofStack *left, const PlhPprofStack *right)
 {
@@ -147,7 +145,6 @@ typedef struct DescribedStack
 	const PlhPprofStack *stack;
 } DescribedStack;
 
-/* The state of making samples. */
 typedef struct Making
 {
 	PlhPprofSamples *result;
@@ -252,10 +249,8 @@ make_stack(Making *making, const PlhListedSite *listed)
 		/* a dump may call any frame inlined: only the address tells */
 		CHECK_FOR_INTERRUPTS();
 		for (count = 1; i + count < text->frame_count; count++)
-		{
 			if (frames[count].address_index != frames->address_index)
 				break;
-		}
 		stack->locations[stack->depth++] = location_index(making, listed, frames, count);
 	}
 	if (stack->depth == 0)
@@ -263,16 +258,14 @@ make_stack(Making *making, const PlhListedSite *listed)
 	return stack;
 }
 
-/* Keep a copy of a stack, unless there is one. */
 static const PlhPprofStack *
 keep_stack(Making *making, const PlhPprofStack *stack)
 {
 	Size		bytes = offsetof(PlhPprofStack, locations) + sizeof(uint32) * stack->depth;
 	PlhPprofStack *copy;
-	KeptStack  *kept;
 	bool		found;
+	KeptStack  *kept = kept_stacks_insert(making->stacks, stack, &found);
 
-	kept = kept_stacks_insert(making->stacks, stack, &found);
 	if (found)
 		return kept->stack;
 	copy = MemoryContextAlloc(making->memory, bytes);
@@ -281,14 +274,13 @@ keep_stack(Making *making, const PlhPprofStack *stack)
 	return copy;
 }
 
-/* The stack of a site. */
 static const PlhPprofStack *
 stack_of(Making *making, const PlhListedSite *listed)
 {
-	DescribedStack *described;
 	bool		found;
+	DescribedStack *described = hash_search(making->described, &listed->stack.frames, HASH_ENTER,
+											&found);
 
-	described = hash_search(making->described, &listed->stack.frames, HASH_ENTER, &found);
 	if (!found)
 		described->stack = keep_stack(making, make_stack(making, listed));
 	return described->stack;
@@ -310,7 +302,6 @@ fill_labels(Making *making, PlhPprofSampleKey *key, const PlhListedSite *listed)
 	}
 }
 
-/* Add the values of a site that are asked for. */
 static void
 add_values(const Making *making, int64 *values, const PlhListedSite *listed)
 {
@@ -322,13 +313,10 @@ add_values(const Making *making, int64 *values, const PlhListedSite *listed)
 	};
 
 	for (int i = 0; i < PLH_PPROF_VALUES; i++)
-	{
 		if (making->options->types & plh_pprof_value_types[i].type)
 			values[i] += added[i];
-	}
 }
 
-/* Add a site to the sample that it is in. */
 static void
 add_site(Making *making, const PlhListedSite *listed, int order)
 {
@@ -350,17 +338,12 @@ add_site(Making *making, const PlhListedSite *listed, int order)
 	add_values(making, sample->values, listed);
 }
 
-/*
- * Is there a value other than 0?  Readers may do without samples that have none.
- */
 bool
 plh_pprof_samples_have_value(const int64 *values)
 {
 	for (int i = 0; i < PLH_PPROF_VALUES; i++)
-	{
 		if (values[i] != 0)
 			return true;
-	}
 	return false;
 }
 
@@ -386,7 +369,6 @@ compare_samples(const void *a, const void *b, void *arg)
 	return left->order < right->order ? -1 : 1;
 }
 
-/* Put the samples that have a value in order. */
 static void
 collect_samples(Making *making)
 {
@@ -400,14 +382,11 @@ collect_samples(Making *making)
 									  MCXT_ALLOC_HUGE);
 	hash_seq_init(&status, making->samples);
 	while ((sample = hash_seq_search(&status)) != NULL)
-	{
 		if (plh_pprof_samples_have_value(sample->values))
 			result->samples[result->count++] = sample;
-	}
 	qsort_arg(result->samples, result->count, sizeof(PlhPprofSample *), compare_samples, &first);
 }
 
-/* Begin to make samples in the current memory context. */
 static void
 begin_making(Making *making, const PlhPprofOptions *options)
 {
@@ -430,9 +409,6 @@ begin_making(Making *making, const PlhPprofOptions *options)
 									 sizeof(PlhPprofSample));
 }
 
-/*
- * The samples of a list.
- */
 const PlhPprofSamples *
 plh_pprof_samples_make(const PlhSiteList *list, const PlhPprofOptions *options)
 {

@@ -113,4 +113,6 @@ extern int	plh_pprof_samples_label_owner_part(PlhPprofLabel label);
 
 extern const PlhPprofSamples *plh_pprof_samples_make(const PlhSiteList *list,
 													 const PlhPprofOptions *options);
+
+/* Is there a value other than 0?  Readers may do without samples that have none. */
 extern bool plh_pprof_samples_have_value(const int64 *values);
