@@ -17,7 +17,7 @@ function makeLayers() {
 		.slice(0, CHART_FAMILIES);
 	const named = i => largest.reduce((sum, family) => sum + (family.bytes[i] || 0), 0);
 	const each = figure => Array.from({ length: points }, (_, i) => Math.max(0, figure(i)));
-	const known = (series, i) => series[i] === null ? 0 : series[i];
+	const known = (series, i) => series[i] || 0;
 	const layers = largest.map((family, i) => ({
 		title: family.title, fill: 'family-' + (i + 1), bytes: each(at => family.bytes[at] || 0), given: family.bytes
 	}));
@@ -141,17 +141,12 @@ function clearWindow() {
 	choose({ window: null, measure: state.measure === 'window' ? firstMeasure() : state.measure });
 }
 
-// Select with the pointer.
 function brushBy(plot, at) {
 	let began = null;
 	const pointOf = event => {
-		const box = plot.getBoundingClientRect();
-		const time = plot.timeAt ? plot.timeAt(event.clientX - box.left) : 0;
-		let nearest = 0;
+		const time = plot.timeAt ? plot.timeAt(event.clientX - plot.getBoundingClientRect().left) : 0;
 
-		for (let i = 1; i < at.length; i++)
-			if (Math.abs(at[i] - time) < Math.abs(at[nearest] - time)) nearest = i;
-		return nearest;
+		return at.reduce((nearest, each, i) => Math.abs(each - time) < Math.abs(at[nearest] - time) ? i : nearest, 0);
 	};
 
 	plot.addEventListener('pointerdown', event => {
@@ -193,6 +188,11 @@ function pointWords(point) {
 		'sampled: ' + estimate(history.live[point] || 0, history.live_error[point])];
 }
 
+// The points of a line through a series of the history, where it is known.
+function linePoints(series, x, y) {
+	return series.map((bytes, i) => bytes === null ? '' : x(page.history.at[i]).toFixed(1) + ',' + y(bytes).toFixed(1)).filter(Boolean);
+}
+
 function drawChart(plot, layers, lanes) {
 	const width = Math.max(280, plot.parentNode ? plot.parentNode.clientWidth : 800);
 	const height = width < 600 ? 190 : 240;
@@ -206,8 +206,8 @@ function drawChart(plot, layers, lanes) {
 	const sums = at.map((_, i) => layers.reduce((sum, layer) => sum + layer.bytes[i], 0));
 	const most = 1.04 * Math.max(1, ...sums, ...own.map(bytes => bytes || 0), now ? now.own : 0, ...live.map(bytes => bytes || 0));
 	const y = bytes => bottom - Math.max(0, Math.min(bytes, most)) / most * height;
-	const line = series => series.map((bytes, i) => bytes === null ? '' : x(at[i]).toFixed(1) + ',' + y(bytes).toFixed(1))
-		.filter(Boolean).join(' ');
+	const line = series => linePoints(series, x, y).join(' ');
+	const outline = (above, below) => linePoints(above, x, y).concat(linePoints(below, x, y).reverse()).join(' ');
 
 	plot.setAttribute('viewBox', '0 0 ' + width + ' ' + (bottom + 26 + lanes.length * LANE));
 	plot.setAttribute('width', width);
@@ -219,20 +219,13 @@ function drawChart(plot, layers, lanes) {
 	let below = at.map(() => 0);
 	for (const layer of layers) {
 		const above = below.map((bytes, i) => bytes + layer.bytes[i]);
-		const outline = at.map((time, i) => x(time).toFixed(1) + ',' + y(above[i]).toFixed(1))
-			.concat(at.map((time, i) => x(time).toFixed(1) + ',' + y(below[i]).toFixed(1)).reverse());
 
-		plot.append(drawn('polygon', {
-			points: outline.join(' '), class: 'layer', 'data-fill': layer.fill
-		}));
+		plot.append(drawn('polygon', { points: outline(above, below), class: 'layer', 'data-fill': layer.fill }));
 		plot.lastChild.style.fill = layer.fill === 'free' ? 'url(#chart-free)' : 'var(--' + layer.fill + ')';
 		below = above;
 	}
-	const band = at.map((time, i) => x(time).toFixed(1) + ',' + y((live[i] || 0) + live_error[i]).toFixed(1))
-		.concat(at.map((time, i) => x(time).toFixed(1) + ',' + y((live[i] || 0) - live_error[i]).toFixed(1)).reverse());
-
 	plot.append(
-		drawn('polygon', { points: band.join(' '), class: 'band' }),
+		drawn('polygon', { points: outline(live.map((bytes, i) => bytes + live_error[i]), live.map((bytes, i) => bytes - live_error[i])), class: 'band' }),
 		drawn('polyline', { points: line(live), class: 'sampled' }),
 		drawn('polyline', { points: line(own), class: 'own' }));
 	if (now) drawPresent(plot, now, own, x, y, bottom);
@@ -272,8 +265,9 @@ function hatch(id) {
 }
 
 function drawScales(plot, on) {
-	const step = scaleStep(on.most, 4);
+	let step = 1;
 
+	while (step * 4 < on.most) step *= 2;
 	for (let bytes = 0; bytes <= on.most; bytes += step) {
 		plot.append(
 			drawn('line', { x1: on.left, x2: on.width - on.right, y1: on.y(bytes), y2: on.y(bytes), class: 'grid' }),
@@ -318,14 +312,9 @@ function drawSite(plot, x, y) {
 	if (!site) return;
 	const course = model.courses.get(site.index);
 
-	if (course) {
-		plot.append(drawn('polyline', {
-			class: 'chosen', points: course.map((bytes, i) => bytes === null ? '' :
-				x(page.history.at[i]).toFixed(1) + ',' + y(bytes).toFixed(1)).filter(Boolean).join(' ')
-		}));
-	} else if (site.first !== null && site.live > 0) {
+	if (course) plot.append(drawn('polyline', { class: 'chosen', points: linePoints(course, x, y).join(' ') }));
+	else if (site.first !== null && site.live > 0)
 		plot.append(drawn('line', { class: 'chosen', x1: x(Math.max(site.first, page.history.at[0])), x2: x(site.last), y1: y(site.live), y2: y(site.live) }));
-	}
 }
 
 // When samples were taken for the largest statements.  The text stands in its bar where
@@ -367,17 +356,13 @@ function drawBrush(plot, x, top, bottom) {
 // What the colours mean, and what each part has at the end, or has gained in the window.
 function fillLegend(legend, layers) {
 	const last = page.history.at.length - 1;
-	const gained = (bytes, given) => {
-		if (!state.window) return size(bytes[last]);
-		const [from, to] = state.window;
-
-		if (given && (given[from] === null || given[to] === null)) return 'not known';
-		return signedSize(bytes[to] - bytes[from]);
-	};
+	const [from, to] = state.window || [];
+	const gained = (bytes, given) => !state.window ? size(bytes[last]) :
+		given && (given[from] === null || given[to] === null) ? 'not known' : signedSize(bytes[to] - bytes[from]);
 	const entry = (fill, title, text) => {
 		const key = element('span', { class: 'key ' + (fill === 'free' ? 'hatched' : ''), 'data-fill': fill });
 
-		if (fill !== 'free' && !['own', 'sampled'].includes(fill)) key.style.background = 'var(--' + fill + ')';
+		if (!['free', 'own', 'sampled'].includes(fill)) key.style.background = 'var(--' + fill + ')';
 		return element('li', null, key, quoted(title, 'span'), ' ', element('b', null, text));
 	};
 

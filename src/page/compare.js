@@ -60,7 +60,6 @@ function compareWith(other) {
 	model.other = { title: other.title, at: other.at, exact: other.exact, sign: sign };
 }
 
-// A site that only the other file has.
 function addOnlyThere(left, sign) {
 	const site = Object.assign({}, left.site, {
 		index: model.sites.length, live: 0, count: 0, error: 0, variance: 0, samples: 0, growth: model.hasGrowth ? 0 : null,

@@ -30,7 +30,7 @@ function describeSite(site) {
 	if (site.routine) pair(facts, 'Routine', quoted(site.routine));
 	if (site.first !== null) pair(facts, 'Sampled', moment(page.origin + site.first) + ' to ' + moment(page.origin + site.last));
 	const stack = site.stackId === null ? [] : site.frames.map(frame => frame.text);
-	const where = siteCondition(site);
+	const select = siteSelect(site);
 
 	return [
 		element('h3', null, quoted(site.name), element('button', { type: 'button', class: 'small', click: () => choose({ site: null }) }, 'Close')),
@@ -39,18 +39,16 @@ function describeSite(site) {
 		makeAges(site),
 		stack.length ? element('div', null, element('h4', null, 'Stack, the allocating function first'),
 			element('ol', { class: 'stack' }, ...stack.map(text => element('li', null, quoted(text)))), copyButton('Stack', () => stack.join('\n'))) : '',
-		where ? element('div', null, element('h4', null, 'The same in SQL'),
-			element('pre', { tabindex: 0 }, quoted(sourceOf('report', where))), copyButton('SELECT', () => sourceOf('report', where))) : ''
+		select ? element('div', null, element('h4', null, 'The same in SQL'),
+			element('pre', { tabindex: 0 }, quoted(select)), copyButton('SELECT', () => select)) : ''
 	];
 }
 
-// What finds the row in pg_leakhunt_report.
-function siteCondition(site) {
-	const literal = text => "'" + text.replace(/'/g, "''") + "'";
-
+// What finds the row in pg_leakhunt_report; empty where nothing does.
+function siteSelect(site) {
 	if (site.stackId === null) return '';
-	return 'stack_id = ' + site.stackId + (site.context === null ? '' : ' AND context_name = ' + literal(site.context)) +
-		(site.queryId ? ' AND query_id = ' + site.queryId : '');
+	return 'SELECT * FROM pg_leakhunt_report(' + sourceOf() + ')\nWHERE stack_id = ' + site.stackId +
+		(site.context === null ? '' : ' AND context_name = ' + sqlLiteral(site.context)) + (site.queryId ? ' AND query_id = ' + site.queryId : '') + ';';
 }
 
 // When it allocated what it holds, as bars: what is left is filled.

@@ -1,9 +1,7 @@
 // Elements of the page, and what is done with them everywhere.
 
-// An element: properties are attributes, or functions for events.
-function element(tag, properties, ...children) {
-	const made = document.createElement(tag);
-
+// Properties are attributes, or functions for events.
+function furnish(made, properties, children) {
 	for (const [name, value] of Object.entries(properties || {})) {
 		if (typeof value === 'function') made.addEventListener(name, value);
 		else if (value !== null && value !== undefined && value !== false)
@@ -13,16 +11,13 @@ function element(tag, properties, ...children) {
 	return made;
 }
 
+function element(tag, properties, ...children) {
+	return furnish(document.createElement(tag), properties, children);
+}
+
 // An element of SVG.
 function drawn(tag, properties, ...children) {
-	const made = document.createElementNS('http://www.w3.org/2000/svg', tag);
-
-	for (const [name, value] of Object.entries(properties || {})) {
-		if (typeof value === 'function') made.addEventListener(name, value);
-		else made.setAttribute(name, value);
-	}
-	made.append(...children);
-	return made;
+	return furnish(document.createElementNS('http://www.w3.org/2000/svg', tag), properties, children);
 }
 
 // A name or a statement from the server, apart from the text around it.
@@ -33,6 +28,11 @@ function quoted(text, tag) {
 function section(id, title, ...children) {
 	return element('section', { id: id, 'aria-labelledby': id + '-title' },
 		element('h2', { id: id + '-title' }, title), ...children);
+}
+
+function makeHelp(title, ...children) {
+	return section('help', title, ...children,
+		element('p', { class: 'tools' }, element('button', { type: 'button', class: 'small', click: () => print() }, 'Print')));
 }
 
 // What has just been done, for those who do not see it.
@@ -106,6 +106,19 @@ function press(group, chosen) {
 		button.setAttribute('aria-pressed', String(button.dataset.value === chosen));
 }
 
+// An entry of a legend: a colour, and what it means.
+function legendEntry(background, ...children) {
+	const key = element('span', { class: 'key' });
+
+	key.style.background = background;
+	return element('li', null, key, ...children);
+}
+
+// A legend with the colours of the style.
+function makeLegend(id, entries) {
+	return element('ul', { class: 'legend', id: id }, ...entries.map(([fill, text]) => legendEntry('var(--' + fill + ')', text)));
+}
+
 // A box beside the pointer.
 const hover = element('div', { id: 'hover', 'aria-hidden': 'true', hidden: true });
 
@@ -126,10 +139,6 @@ function hideHover() {
 
 // What draws on a canvas: after a change of colours it must do so again.
 const redraws = [];
-
-function redraw() {
-	redraws.forEach(draw => draw());
-}
 
 // The value of a colour of the style.
 function colour(name) {

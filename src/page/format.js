@@ -78,11 +78,3 @@ function shorten(text, most) {
 
 	return text.slice(0, most - 3 - end) + '...' + (end ? text.slice(-end) : '');
 }
-
-// The distance of the lines of a scale of bytes: at most that many of them.
-function scaleStep(most, lines) {
-	let step = 1;
-
-	while (step * lines < most) step *= 2;
-	return step;
-}

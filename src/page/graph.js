@@ -38,7 +38,6 @@ function nameOf(frame) {
 	return first.text + ' ... ' + frame.node.text + ' (' + frame.folded.length + ' frames)';
 }
 
-// Where each frame is drawn.
 function layOut(width) {
 	const frames = [];
 	const callers = [];
@@ -46,20 +45,15 @@ function layOut(width) {
 	for (let node = graph.zoomed.parent; node; node = node.parent) callers.unshift(node);
 	let y = 0;
 
-	if (callers.length > 1) {
-		frames.push({ node: callers[callers.length - 1], folded: callers, x: 0, y: 0, width: width, caller: true });
-		y += ROW;
-	} else if (callers.length) {
-		frames.push({ node: callers[0], x: 0, y: 0, width: width, caller: true });
+	if (callers.length) {
+		frames.push({ node: callers[callers.length - 1], folded: callers.length > 1 && callers, x: 0, y: 0, width: width, caller: true });
 		y += ROW;
 	}
-	let top = graph.zoomed;
-	const trunk = trunkOf(top);
+	const trunk = trunkOf(graph.zoomed);
+	const isFolded = trunk.length > 3;
+	const top = isFolded ? trunk[trunk.length - 1] : graph.zoomed;
 
-	if (trunk.length > 3) {
-		top = trunk[trunk.length - 1];
-		frames.push({ node: top, folded: trunk, x: 0, y: y, width: width });
-	} else frames.push({ node: top, x: 0, y: y, width: width });
+	frames.push({ node: top, folded: isFolded && trunk, x: 0, y: y, width: width });
 	const scale = width / (top.width || 1);
 	const place = (node, x, y) => {
 		for (const child of childrenOf(node)) {
@@ -83,8 +77,7 @@ function paintOf(node) {
 
 		return part > 0.15 ? ['grew', 'on-grew'] : part < -0.15 ? ['shrank', 'on-shrank'] : ['part-0', 'on-part'];
 	}
-	if (node.frame.part === ROUTINE) return ['part-9', 'on-routine'];
-	return ['part-' + (node.frame.part || 0), 'on-part'];
+	return ['part-' + (node.frame.part || 0), node.frame.part === ROUTINE ? 'on-routine' : 'on-part'];
 }
 
 function drawGraph() {
@@ -95,11 +88,8 @@ function drawGraph() {
 	graph.frames = layOut(width);
 	const rows = 1 + Math.max(...graph.frames.map(frame => frame.y / ROW));
 	const on = sizeCanvas(canvas, width, rows * ROW + 2);
-	const paints = new Map();
-	const paint = name => {
-		if (!paints.has(name)) paints.set(name, colour(name));
-		return paints.get(name);
-	};
+	const paints = {};
+	const paint = name => paints[name] || (paints[name] = colour(name));
 
 	on.clearRect(0, 0, width, rows * ROW + 2);
 	on.font = '12px ' + colour('mono');
@@ -189,14 +179,11 @@ function moveFrom(node, key) {
 	const frames = graph.frames.filter(frame => !frame.caller);
 	const at = frames.find(frame => frame.node === node) || frames[0];
 	const middle = at.x + at.width / 2;
-	const rows = { ArrowDown: ROW, ArrowUp: -ROW, ArrowLeft: 0, ArrowRight: 0 };
-	const row = frames.filter(frame => frame.y === at.y + rows[key]);
+	const row = frames.filter(frame => frame.y === at.y + ({ ArrowDown: ROW, ArrowUp: -ROW }[key] || 0));
 
 	if (key === 'ArrowUp') return row.find(frame => frame.x <= middle && middle <= frame.x + frame.width);
 	if (key === 'ArrowDown') return row.find(frame => frame.x >= at.x - 0.5 && frame.x < at.x + at.width);
-	const place = row.indexOf(at);
-
-	return row[place + (key === 'ArrowRight' ? 1 : -1)];
+	return row[row.indexOf(at) + (key === 'ArrowRight' ? 1 : -1)];
 }
 
 function graphKey(event) {
@@ -251,7 +238,6 @@ function nodesOf(site) {
 	return nodes;
 }
 
-// Let the frames of a site stand out.
 function markSite(site) {
 	graph.marked = new Set(site === null || bytesOf(model.sites[site], state.measure) === 0 ? [] :
 		nodesOf(model.sites[site]));
@@ -288,7 +274,6 @@ function nextMatch(step) {
 	tell('Match ' + (matchNumber + 1) + ' of ' + graph.matches.length + ': ' + visible(graph.matches[matchNumber].text));
 }
 
-// The line on what is taken out.
 function hiddenWords() {
 	if (!state.hidden.length) return '';
 	const out = sumOf(model.sites.filter(isHidden), state.measure);
@@ -298,30 +283,15 @@ function hiddenWords() {
 		(MEASURES[state.measure].signed ? signedSize(out.bytes) : size(out.bytes)) + ' (' + percent(out.bytes, all.bytes) + ').';
 }
 
-// What the colours mean.
 function makeGraphLegend() {
-	const legend = element('ul', { class: 'legend', id: 'graph-legend' });
-	const entry = (fill, text) => {
-		const key = element('span', { class: 'key' });
-
-		key.style.background = 'var(--' + fill + ')';
-		legend.append(element('li', null, key, text));
-	};
-
-	if (state.measure === 'growth' || state.measure === 'difference') {
-		entry('grew', 'grew');
-		entry('shrank', 'shrank');
-		entry('part-0', 'both, about as much');
-		return legend;
-	}
+	if (state.measure === 'growth' || state.measure === 'difference')
+		return makeLegend('graph-legend', [['grew', 'grew'], ['shrank', 'shrank'], ['part-0', 'grew and shrank by similar amounts']]);
 	const parts = new Set(model.sites.flatMap(site => bytesOf(site, state.measure) ? site.frames.map(frame => frame.part) : []));
+	const entries = page.parts.map((name, part) => ['part-' + part, part === NO_CODE ? 'context or statement' : name])
+		.filter((_, part) => parts.has(part) && (part !== NO_CODE || state.group === 'context' || state.group === 'statement'));
 
-	page.parts.forEach((name, part) => {
-		if (parts.has(part) && (part !== NO_CODE || state.group === 'context' || state.group === 'statement'))
-			entry('part-' + part, part === NO_CODE ? 'context or statement' : name);
-	});
-	if (model.sites.some(site => bytesOf(site, state.measure) < 0)) entry('shrank', 'shrank');
-	return legend;
+	if (model.sites.some(site => bytesOf(site, state.measure) < 0)) entries.push(['shrank', 'shrank']);
+	return makeLegend('graph-legend', entries);
 }
 
 function makeGraphCanvas() {

@@ -95,10 +95,8 @@ function heatLegend(least, most) {
 	const fill = () => {
 		legend.replaceChildren(...RAMP.map((_, i) => {
 			const kilobytes = least * Math.pow(most / least, i / (RAMP.length - 1));
-			const key = element('span', { class: 'key' });
 
-			key.style.background = heatColour(kilobytes, least, most);
-			return element('li', null, key, size(1024 * kilobytes));
+			return legendEntry(heatColour(kilobytes, least, most), size(1024 * kilobytes));
 		}));
 	};
 

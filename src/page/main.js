@@ -1,3 +1,2 @@
-// What the document is of.
 if (page.kind === 'server') makeServer();
 else makeProcess();

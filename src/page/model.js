@@ -83,7 +83,6 @@ const MEASURES = {
 	difference: { title: 'Difference', words: 'is more than in the other file', signed: true }
 };
 
-// What a site has of a measure.
 function bytesOf(site, measure) {
 	if (measure === 'window') return model.inWindow[site.index];
 	if (measure === 'difference') return model.differences.has(site) ? model.differences.get(site).bytes : 0;
@@ -134,7 +133,6 @@ function bytesInWindow(site, from, to) {
 	return Math.round(bytes);
 }
 
-// Sum up all sites of the page for a measure.
 function sumOf(sites, measure) {
 	const sum = { bytes: 0, live: 0, variance: 0, samples: 0, count: 0, other: null };
 
@@ -209,7 +207,6 @@ function pathOf(site) {
 
 const levels = new Map();
 
-// The frame of a context or a statement.
 function level(name) {
 	if (!levels.has(name))
 		levels.set(name, { name: name, text: name, part: NO_CODE, module: null, level: true });

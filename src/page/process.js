@@ -94,7 +94,6 @@ function makeSites() {
 	return made;
 }
 
-// What is shown, as a sentence.
 function totalWords() {
 	const sum = graph.root;
 	const measure = MEASURES[state.measure];
@@ -103,7 +102,7 @@ function totalWords() {
 	return 'Shown is what ' + measure.words + ': ' +
 		estimate(sum.bytes, errorOfSum(sum, state.measure), measure.signed) +
 		', at ' + plural(sites, 'call site', 'call sites') + '.' +
-		(page.sites_left_out ? ' Of ' + count(model.sites.length + page.sites_left_out - 1) + ' call sites the smallest ' + count(page.sites_left_out) + ' are one row, so that this file stays small.' : '');
+		(page.sites_left_out ? ' The smallest ' + count(page.sites_left_out) + ' of ' + count(model.sites.length + page.sites_left_out - 1) + ' call sites are added up in one row, so that this file stays small.' : '');
 }
 
 function makeSiteTable() {
@@ -111,6 +110,11 @@ function makeSiteTable() {
 		title: title, key: key, number: true, value: site => site[measure],
 		show: site => site[measure] === null ? '' : measure === 'growth' ? signedSize(site[measure]) : size(site[measure])
 	});
+	const differs = (title, key, figure, show) => {
+		const value = site => model.differences.has(site) ? figure(model.differences.get(site)) : null;
+
+		return { title: title, key: key, number: true, isShown: () => model.other !== null, value: value, show: site => value(site) === null ? '' : show(value(site)) };
+	};
 	const table = makeTable({
 		id: 'sites-table', label: 'Call sites', none: 'There is no call site.',
 		rows: () => model.sites.filter(site => !isHidden(site)),
@@ -131,16 +135,8 @@ function makeSiteTable() {
 				value: site => state.window ? model.inWindow[site.index] : null,
 				show: site => state.window ? signedSize(model.inWindow[site.index]) : ''
 			},
-			{
-				title: 'Other file', key: 'other_bytes', number: true, isShown: () => model.other !== null,
-				value: site => model.differences.has(site) ? model.differences.get(site).other.live : null,
-				show: site => model.differences.has(site) ? size(model.differences.get(site).other.live) : ''
-			},
-			{
-				title: 'Difference', key: 'difference_bytes', number: true, isShown: () => model.other !== null,
-				value: site => model.differences.has(site) ? model.differences.get(site).bytes : null,
-				show: site => model.differences.has(site) ? signedSize(model.differences.get(site).bytes) : ''
-			},
+			differs('Other file', 'other_bytes', difference => difference.other.live, size),
+			differs('Difference', 'difference_bytes', difference => difference.bytes, signedSize),
 			bytes('Peak', 'peak_bytes', 'peak'),
 			bytes('Ever allocated', 'total_bytes', 'total'),
 			{
@@ -175,11 +171,9 @@ function pageKey(event) {
 function makeFooter() {
 	const key = (name, what) => element('li', null, element('kbd', null, name), ' ' + what);
 
-	return element('section', { id: 'help', 'aria-labelledby': 'help-title' },
-		element('h2', { id: 'help-title' }, 'Keys and figures'),
+	return makeHelp('Keys and figures',
 		element('ul', { class: 'keys' }, key('T', 'tree or graph'), key('I', 'bottom-up'), key('/', 'search'), key('N', 'next match, Shift+N the one before'),
 			key('Ctrl+click', 'or X takes a function out'), key('R', 'brings all back'), key('Esc', 'shows all again')),
 		element('p', { class: 'note' }, 'What was sampled is an estimate: the figure behind +/- is its 95% error bound. What was counted is exact. ' +
-			'This page fetches nothing, and says nothing that a SELECT does not say, too. The address of the page, with what follows #, shows the same to others who have the file.'),
-		element('p', { class: 'tools' }, element('button', { type: 'button', class: 'small', click: () => print() }, 'Print')));
+			'This page fetches nothing, and says nothing that a SELECT does not say, too. The address of the page, with what follows #, shows the same to others who have the file.'));
 }

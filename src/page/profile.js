@@ -7,23 +7,27 @@ async function unpacked(bytes) {
 	return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
+// A number of protobuf, and where it ends.
+function numberAt(bytes, at) {
+	let value = 0, factor = 1;
+
+	for (; at < bytes.length; factor *= 128) {
+		const byte = bytes[at++];
+
+		value += (byte & 127) * factor;
+		// a negative number has 64 bits
+		if (byte < 128) return [value >= 2 ** 63 ? value - 2 ** 64 : value, at];
+	}
+	throw new Error('it ends too early');
+}
+
 // The fields of a message of protobuf: [number, value], where a value is a number, or the
 // bytes of a text or of another message.
 function* fieldsOf(bytes) {
-	let at = 0;
+	let at = 0, value;
 	const number = () => {
-		let value = 0, factor = 1;
-
-		for (;;) {
-			if (at >= bytes.length) throw new Error('it ends too early');
-			const byte = bytes[at++];
-
-			value += (byte & 127) * factor;
-			if (byte < 128) break;
-			factor *= 128;
-		}
-		// a negative number has 64 bits
-		return value >= 2 ** 63 ? value - 2 ** 64 : value;
+		[value, at] = numberAt(bytes, at);
+		return value;
 	};
 
 	while (at < bytes.length) {
@@ -50,18 +54,7 @@ function numbersOf(value) {
 	if (typeof value === 'number') return [value];
 	const numbers = [];
 
-	for (let at = 0; at < value.length;) {
-		let number = 0, factor = 1;
-
-		for (;;) {
-			const byte = value[at++];
-
-			number += (byte & 127) * factor;
-			if (!(byte >= 128)) break;
-			factor *= 128;
-		}
-		numbers.push(number >= 2 ** 63 ? number - 2 ** 64 : number);
-	}
+	for (let at = 0, number; at < value.length; numbers.push(number)) [number, at] = numberAt(value, at);
 	return numbers;
 }
 

@@ -47,12 +47,6 @@ function growthWords(growth) {
 	return growth.least >= RATE_TIME ? signedSize(growth.perHour) + ' per hour' : signedSize(growth.bytes) + ' in ' + duration(growth.us);
 }
 
-// A cause without the parentheses that it has within a sentence.
-function causeWords(cause) {
-	return cause.replace(/^\((.*)\)$/, '$1');
-}
-
-// What the verdicts of a table mean.
 function verdictWords(verdicts) {
 	return element('ul', { class: 'kinds' }, ...[...new Set(verdicts)]
 		.map(verdict => element('li', null, verdictChip(verdict), ' ', page.verdicts[verdict].meaning)));
@@ -74,22 +68,19 @@ function sparkline(process) {
 	return plot;
 }
 
-// The causes stand in a table, which has all of them.
-function isInTable(id) {
-	return id === 'server_verdict' || id === 'server_more';
-}
-
 function makeServer() {
 	const pid = Number(new URLSearchParams(location.hash.slice(1)).get('pid'));
 	const main = document.getElementById('page');
 	const detail = element('div', { id: 'detail', class: 'detail', tabindex: -1, hidden: true });
 	const table = makeProcessTable(process => openProcess(table, detail, process));
+	// the causes stand in a table, which has all of them
+	const sentences = page.sentences.filter((_, i) => !['server_verdict', 'server_more'].includes(page.sentence_ids[i]));
 
 	main.querySelector('h1').after(element('p', { class: 'facts' }, element('span', null, 'as of ' + moment(page.at)),
 		element('span', null, 'PostgreSQL ' + Math.floor(page.pg_version / 10000) + '.' + page.pg_version % 10000),
 		element('span', null, plural(page.processes.length, 'process', 'processes'))));
 	document.getElementById('plain').replaceWith(section('words', 'What pg_leakhunt says',
-		...page.sentences.filter((_, i) => !isInTable(page.sentence_ids[i])).map(words => element('p', null, quoted(words, 'span'))),
+		...sentences.map(words => element('p', null, quoted(words, 'span'))),
 		element('p', { class: 'tools' }, copyButton('These words', () => page.sentences.join('\n')),
 			copyButton('SELECT', () => 'SELECT * FROM pg_leakhunt_explain();'))));
 	main.append(makeCauses(table), makeHeat(process => openProcess(table, detail, process)),
@@ -111,7 +102,7 @@ function makeCauses(processes) {
 			document.getElementById('processes').scrollIntoView({ block: 'nearest' });
 		},
 		columns: [
-			{ title: 'Cause', key: 'cause', value: cause => cause.cause, show: cause => causeWords(cause.cause) || cause.verdict },
+			{ title: 'Cause', key: 'cause', value: cause => cause.cause, show: cause => cause.cause.replace(/^\((.*)\)$/, '$1') || cause.verdict },
 			{ title: 'Verdict', key: 'verdict', value: cause => cause.verdict, show: cause => cause.verdict, node: cause => verdictChip(cause.verdict) },
 			{ title: 'Bytes', key: 'bytes', number: true, value: cause => cause.bytes, show: cause => estimate(cause.bytes, cause.error), errorKey: 'error_bytes', error: cause => cause.error },
 			{ title: 'Processes', key: 'processes', number: true, value: cause => cause.processes.length, show: cause => count(cause.processes.length) },
@@ -157,7 +148,6 @@ function makeProcessTable(open) {
 	return table;
 }
 
-// Show what there is to say of a process.
 function openProcess(table, detail, process, quietly) {
 	const again = process !== null && table.chosen === process;
 	const shown = again ? null : process;
@@ -210,9 +200,7 @@ function makeStatements() {
 }
 
 function serverFooter() {
-	return element('section', { id: 'help', 'aria-labelledby': 'help-title' },
-		element('h2', { id: 'help-title' }, 'Figures'),
+	return makeHelp('Figures',
 		element('p', { class: 'note' }, 'Own memory is the private memory of a process as the kernel tells it. What was sampled is an estimate: the figure behind +/- is its 95% error bound. ' +
-			'This page fetches nothing, and says nothing that a SELECT does not say, too.'),
-		element('p', { class: 'tools' }, element('button', { type: 'button', class: 'small', click: () => print() }, 'Print')));
+			'This page fetches nothing, and says nothing that a SELECT does not say, too.'));
 }

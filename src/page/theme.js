@@ -14,7 +14,7 @@ function isDark() {
 // Show dark or light; with null as the system has it.
 function showTheme(theme) {
 	if (darkRule) darkRule.media.mediaText = theme === 'dark' ? 'all' : theme === 'light' ? 'not all' : SYSTEM_DARK;
-	redraw();
+	redraws.forEach(draw => draw());
 }
 
 function chooseTheme(theme) {
@@ -33,10 +33,7 @@ function themeButton() {
 	const name = () => { button.textContent = isDark() ? 'Light' : 'Dark'; };
 
 	chooseTheme(['dark', 'light'].includes(remembered()) ? remembered() : null);
-	systemDark.addEventListener('change', () => {
-		name();
-		redraw();
-	});
+	systemDark.addEventListener('change', () => { name(); redraws.forEach(draw => draw()); });
 	name();
 	return button;
 }

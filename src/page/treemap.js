@@ -11,19 +11,16 @@ function makeAreas() {
 			words: plural(instances, 'context', 'contexts') + ', lifetime ' + lifetime
 		}));
 
-	if (totals.outside_bytes > 0)
-		areas.push({ name: 'malloc outside of contexts', bytes: totals.outside_bytes, used: totals.outside_bytes, fill: 'family-malloc', words: 'given out by malloc to others than memory contexts' });
-	if (totals.malloc_free_bytes > 0)
-		areas.push({ name: 'freed, and kept by malloc', bytes: totals.malloc_free_bytes, used: 0, fill: 'family-none', words: 'not given back to the kernel' });
-	if (totals.other_bytes > 0)
-		areas.push({ name: 'neither', bytes: totals.other_bytes, used: totals.other_bytes, fill: 'family-none', words: 'neither in memory contexts nor malloc\'s' });
-	return areas.sort((a, b) => b.bytes - a.bytes);
+	areas.push({ name: 'malloc outside of contexts', bytes: totals.outside_bytes, used: totals.outside_bytes, fill: 'family-malloc', words: 'given out by malloc to others than memory contexts' },
+		{ name: 'freed, and kept by malloc', bytes: totals.malloc_free_bytes, used: 0, fill: 'family-none', words: 'not given back to the kernel' },
+		{ name: 'neither', bytes: totals.other_bytes, used: totals.other_bytes, fill: 'family-none', words: 'belongs neither to memory contexts nor to malloc' });
+	return areas.filter(area => area.bytes > 0).sort((a, b) => b.bytes - a.bytes);
 }
 
 // Lay out areas as squares as far as possible (Bruls, Huizing and van Wijk).
 function squarify(areas, x, y, width, height) {
 	const placed = [];
-	let rest = areas.filter(area => area.bytes > 0);
+	let rest = areas;
 	let left = rest.reduce((sum, area) => sum + area.bytes, 0);
 	const worst = (row, sum, side, scale) => Math.max(...row.map(area => {
 		const length = sum * scale / side, other = area.bytes * scale / length;
@@ -107,25 +104,16 @@ function drawArea(plot, place) {
 	plot.append(group);
 }
 
-// What the colours of the areas mean.
 function makeAreaLegend() {
 	const fills = new Set(makeAreas().map(area => area.fill));
-	const legend = element('ul', { class: 'legend' });
 
-	for (const [fill, text] of [['lasting', 'contexts of the session'], ['passing', 'contexts of a statement or transaction'],
-		['family-malloc', 'malloc outside of contexts'], ['family-none', 'neither']]) {
-		const key = element('span', { class: 'key' });
-
-		key.style.background = 'var(--' + fill + ')';
-		if (fills.has(fill)) legend.append(element('li', null, key, text));
-	}
-	return legend;
+	return makeLegend(null, [['lasting', 'contexts of the session'], ['passing', 'contexts of a statement or transaction'],
+		['family-malloc', 'malloc outside of contexts'], ['family-none', 'neither']].filter(([fill]) => fills.has(fill)));
 }
 
 function makeContexts() {
 	const table = makeTable({
-		id: 'contexts', label: 'Memory contexts', sorted: 3,
-		rows: () => page.contexts,
+		id: 'contexts', label: 'Memory contexts', sorted: 3, rows: () => page.contexts,
 		columns: [
 			{ title: 'Memory context', key: 'context_name', value: row => row[0], show: row => row[0] === null ? '[no context]' : row[0] },
 			{ title: 'Lifetime', key: 'lifetime', value: row => row[1], show: row => row[1] || '' },
@@ -145,6 +133,5 @@ function makeContexts() {
 		element('p', { class: 'note' }, (page.contexts_left_out ? count(page.contexts_left_out) + ' smaller rows are left out here. ' : '') + (page.counted_at === null ? '' : 'As counted at ' + moment(page.counted_at) + '. ') +
 			(free === null ? '' : 'Free within memory contexts: ' + size(free) + ', exact. ') +
 			(page.counted_at === null ? '' : 'Hatched is what samples do not account for: free space, headers of chunks, and what was allocated before sampling began.')),
-		makeTreemap(),
-		makeAreaLegend(), table.element);
+		makeTreemap(), makeAreaLegend(), table.element);
 }

@@ -42,28 +42,23 @@ function makeWords() {
 	const told = page.explanation;
 	const copy = element('p', { class: 'tools' },
 		copyButton('These words', () => told.sentences.join('\n')),
-		copyButton('SELECT', () => sourceOf('pg_leakhunt_explain')));
+		copyButton('SELECT', () => 'SELECT explanation FROM pg_leakhunt_explain(' + sourceOf() + ');'));
 	const words = section('words', 'What pg_leakhunt says', makeAnswers(), ...makeCards(told), copy);
 
 	if (page.unseen.length)
 		words.append(element('div', { class: 'unseen-part' },
-			element('h3', null, 'What was not seen'),
+			element('h3', null, 'What samples do not show'),
 			element('ul', null, ...page.unseen.map(text => element('li', null, quoted(text, 'span'))))));
 	return words;
 }
 
-// The SELECT that gives the same.
-function sourceOf(what, more) {
-	const source = page.file === null ? String(page.pid) : "'" + page.file.replace(/'/g, "''") + "'";
+function sqlLiteral(text) {
+	return "'" + text.replace(/'/g, "''") + "'";
+}
 
-	switch (what) {
-		case 'pg_leakhunt_explain':
-			return 'SELECT explanation FROM pg_leakhunt_explain(' + source + ');';
-		case 'report':
-			return 'SELECT * FROM pg_leakhunt_report(' + source + ')' + (more ? '\nWHERE ' + more : '') + ';';
-		default:
-			return 'SELECT * FROM ' + what + '(' + source + (more ? ', ' + more : '') + ');';
-	}
+// The process or dump of the page, as an argument in SQL.
+function sourceOf() {
+	return page.file === null ? String(page.pid) : sqlLiteral(page.file);
 }
 
 // Who it is, in one line under the title.
