@@ -46,7 +46,6 @@ headline(const PlhToldFinding *told, const PlhFoundIn *in)
 	return plh_sentences_phrase(sentence, true, &fields);
 }
 
-/* Append which other findings the log does not tell of. */
 static void
 append_left_out(StringInfo detail, const PlhLogTurn *turn)
 {

@@ -3,15 +3,8 @@
  *	  The background worker that makes dumps of what a crash has left, looks after the directory
  *	  of the dumps, and watches for findings.
  *
- * It makes dumps when the server starts, and when the server goes on after a crash, as the
- * postmaster then starts it again.  From then on it writes the texts that dumps lack, which were
- * written in a hurry, and removes dumps that are too much: some ten system calls every few seconds
- * while nothing changes.  Every ten seconds it looks for findings (verdict_watch.h), and every
- * second whether the server is at its limit, if it has one (server_limit.h).  Its lock tells
- * sessions that they need not do its work.
- *
- * It has no connection to a database, not even to none: so it has no part in what sessions must
- * wait for, however long it writes.
+ * src/watch/README and src/crash/README say what it does, and when: some ten system calls every few
+ * seconds while nothing changes.  Its lock tells sessions that they need not do its work.
  */
 #include "postgres.h"
 
@@ -53,7 +46,6 @@ static PLH_SURVIVES_FORK int64 tended_at_us;
 /* The postmaster finds it by its name. */
 extern PGDLLEXPORT void pg_leakhunt_keeper_main(Datum arg);
 
-/* Wait for a signal, or for that time. */
 static void
 wait_for_signal(long timeout_ms)
 {
@@ -114,7 +106,6 @@ must_stop(void)
 	return ShutdownRequestPending;
 }
 
-/* Look after the directory of the dumps. */
 static void
 tend_if_due(int *lock)
 {
@@ -141,16 +132,6 @@ look(int *lock)
 	elog(DEBUG1, "the pg_leakhunt keeper has looked%s", looked ? " for findings" : "");
 }
 
-/* How long to wait before the next look. */
-static long
-pause_ms(void)
-{
-	return Max(1, plh_keeper_time(plh_server_memory_limit > 0 ? PLH_SERVER_LIMIT_MS : TEND_MS));
-}
-
-/*
- * The worker's main function.
- */
 void
 pg_leakhunt_keeper_main(Datum arg)
 {
@@ -166,7 +147,8 @@ pg_leakhunt_keeper_main(Datum arg)
 	while (!ShutdownRequestPending)
 	{
 		look(&lock);
-		wait_for_signal(pause_ms());
+		wait_for_signal(Max(1, plh_keeper_time(plh_server_memory_limit > 0 ?
+											   PLH_SERVER_LIMIT_MS : TEND_MS)));
 	}
 
 	/* after an exit with 0 the postmaster would never start it again */

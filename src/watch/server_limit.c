@@ -15,7 +15,6 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "storage/proc.h"
 #include "storage/procsignal.h"
 
 #include "base/clock.h"
@@ -66,23 +65,6 @@ typedef struct Scan
 	int64		largest_bytes;
 } Scan;
 
-static void
-scan_process(Scan *scan, int pid)
-{
-	int64		bytes = plh_process_facts_rss_anon_bytes(pid);
-
-	if (bytes < 0)
-		return;
-	scan->bytes += bytes;
-	scan->processes++;
-	if (bytes > scan->largest_bytes)
-	{
-		scan->largest_bytes = bytes;
-		scan->largest_pid = pid;
-	}
-}
-
-/* Ask the kernel for the memory of all processes of the server. */
 static Scan
 scan_all(void)
 {
@@ -90,7 +72,19 @@ scan_all(void)
 	ListCell   *cell;
 
 	foreach(cell, plh_server_processes_children())
-		scan_process(&scan, lfirst_int(cell));
+	{
+		int64		bytes = plh_process_facts_rss_anon_bytes(lfirst_int(cell));
+
+		if (bytes < 0)
+			continue;
+		scan.bytes += bytes;
+		scan.processes++;
+		if (bytes > scan.largest_bytes)
+		{
+			scan.largest_bytes = bytes;
+			scan.largest_pid = lfirst_int(cell);
+		}
+	}
 	for (int number = 0; number < PLH_CONTROL_LIMITS; number++)
 		scanned[number] = plh_limit_places_read(number);
 	state.scanned_bytes = scan.bytes;
@@ -116,7 +110,6 @@ growth_since_scan(void)
 	return bytes;
 }
 
-/* Can it act at all? */
 static bool
 can_act(const PlhLimitPlace *place)
 {
@@ -173,7 +166,6 @@ tell_nobody(const Scan *scan, int64 now_us)
 				  errhint("SELECT explanation FROM pg_leakhunt_explain() tells what holds it.")));
 }
 
-/* Take back what a process was asked for. */
 static void
 ask_no_more(void)
 {
@@ -195,10 +187,7 @@ is_somebody_acting(int64 now_us)
 	return false;
 }
 
-/*
- * Let a session that is idle tell what it has, and look at what it is asked for: it does when it
- * has had a transaction.
- */
+/* Let an idle session have a transaction, in which it tells what it has and looks at demands. */
 static void
 wake(int pid)
 {
@@ -215,7 +204,6 @@ ask(int pid, PlhLimitDemand demand, int64 now_us)
 	wake(pid);
 }
 
-/* The limit is reached: have a process act. */
 static void
 have_one_act(const Scan *scan, int64 now_us)
 {
@@ -256,9 +244,6 @@ look(void *arg)
 		ask_no_more();
 }
 
-/*
- * Look, if there is a limit.
- */
 void
 plh_server_limit_look(void)
 {

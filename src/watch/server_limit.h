@@ -10,4 +10,5 @@
 /* It looks this often, where there is a limit. */
 #define PLH_SERVER_LIMIT_MS 1000
 
+/* Does nothing where there is none. */
 extern void plh_server_limit_look(void);

@@ -4,12 +4,8 @@
  *
  * To judge a process takes a tenth of a millisecond, as its whole profile is read.  So of those
  * that have not changed the header is read only, and after a look there is a pause of 1,250 times
- * the processor time that it took, and at least PAUSE_US.
- *
- * The keeper has no connection to a database, so that nobody ever waits for it: it can read neither
- * suppressions nor catalogs.  What it has found is rare, and worth a worker of a moment's life, the
- * reporter.  That is connected to the database of the processes, judges them once more, names their
- * call sites, and logs what no pattern matches.
+ * the processor time that it took, and at least PAUSE_US.  A worker of its own, the reporter, logs
+ * what was found (src/watch/README).
  */
 #include "postgres.h"
 
@@ -35,7 +31,6 @@
 #include "reader/profile_reader.h"
 #include "telling/image_findings.h"
 #include "telling/suppression_table.h"
-#include "watch/finding_key.h"
 #include "watch/finding_line.h"
 #include "watch/verdict_watch.h"
 #include "watch/watched_processes.h"
@@ -43,11 +38,10 @@
 /* The name and type of the worker that logs. */
 #define REPORTER_NAME "pg_leakhunt reporter"
 
-/* A finding to log. */
 typedef struct Reported
 {
 	int32		pid;
-	uint64		key;			/* by plh_finding_key */
+	uint64		key;			/* by plh_watched_processes_key */
 	int64		bytes;
 } Reported;
 
@@ -74,14 +68,6 @@ StaticAssertDecl(sizeof(ReportOrder) <= BGW_EXTRALEN,
 /* The postmaster finds it by its name. */
 extern PGDLLEXPORT void pg_leakhunt_reporter_main(Datum arg);
 
-/* What findings are logged with. */
-typedef struct Reporting
-{
-	const ReportOrder *order;
-	const PlhSuppressions *suppressions;
-	PlhSymbols *symbols;
-} Reporting;
-
 static int64 names_end_at_us;
 
 /* The shortest pause between two looks, and the part of a processor that they may use. */
@@ -99,7 +85,6 @@ static PLH_SURVIVES_FORK struct
 	bool		said_no_worker; /* since the last that could be started */
 }			state;
 
-/* One look. */
 typedef struct Look
 {
 	TimestampTz now;
@@ -120,13 +105,6 @@ order_for(Look *look, Oid database)
 	return &look->orders[look->count++];
 }
 
-/* Is it worth a line?  What only grows may be a cache that fills up. */
-static bool
-is_worth(const PlhFinding *finding)
-{
-	return plh_finding_verdict(finding) != PLH_VERDICT_GROWING;
-}
-
 /* PlhProfileVisitor: judge a process. */
 static void
 judge(PlhProfileImage *image, void *arg)
@@ -144,20 +122,20 @@ judge(PlhProfileImage *image, void *arg)
 	for (int i = 0; i < findings->count; i++)
 	{
 		const PlhFinding *finding = &findings->list[i];
-		uint64		key = plh_finding_key(finding, image);
+		uint64		key = plh_watched_processes_key(finding, image);
 		ReportOrder *order;
 
-		if (!is_worth(finding) ||
+		/* what only grows may be a cache that fills up */
+		if (plh_finding_verdict(finding) == PLH_VERDICT_GROWING ||
 			!plh_watched_processes_note_finding(process, key, finding->bytes, look->now))
 			continue;
 		order = order_for(look, header->database_oid);
 		if (order == NULL)
 			process->awaits = true;
 		else
-			order->findings[order->count++] =
-				(Reported)
+			order->findings[order->count++] = (Reported)
 		{
-			.pid = header->pid,.key = key,.bytes = finding->bytes
+			header->pid, key, finding->bytes
 		};
 	}
 }
@@ -173,17 +151,6 @@ has_changed(const PlhProfileImage *image, void *arg)
 									 image->header, look->now);
 }
 
-/* Say once that nothing is logged, as there is no place for a worker. */
-static void
-say_no_worker(void)
-{
-	if (!state.said_no_worker)
-		ereport(WARNING, (errmsg("pg_leakhunt could not start a worker that logs findings"),
-						  errhint("Raise max_worker_processes, or see pg_leakhunt_suspects.")));
-	state.said_no_worker = true;
-}
-
-/* Returns false if no worker can be started now. */
 static bool
 start_reporter(const ReportOrder *order)
 {
@@ -201,22 +168,20 @@ start_reporter(const ReportOrder *order)
 	return RegisterDynamicBackgroundWorker(&worker, NULL);
 }
 
-/* Have the findings of a database logged. */
 static void
 send_order(const ReportOrder *order)
 {
 	bool		started = start_reporter(order);
 
-	if (started)
-		state.said_no_worker = false;
-	else
-		say_no_worker();
+	if (!started && !state.said_no_worker)
+		ereport(WARNING, (errmsg("pg_leakhunt could not start a worker that logs findings"),
+						  errhint("Raise max_worker_processes, or see pg_leakhunt_suspects.")));
+	state.said_no_worker = !started;
 	for (int i = 0; i < order->count; i++)
 		plh_watched_processes_order(order->findings[i].pid, order->findings[i].key,
 									started ? order->findings[i].bytes : 0);
 }
 
-/* Look at all processes. */
 static void
 look_at_all(void *arg)
 {
@@ -230,34 +195,23 @@ look_at_all(void *arg)
 		send_order(&look->orders[i]);
 }
 
-/* How much of a processor this process has used. */
-static int64
-used_us(void)
-{
-	return plh_clock_us(CLOCK_PROCESS_CPUTIME_ID);
-}
-
-/* Is it time for a look? */
-static bool
-is_due(int64 now_us)
-{
-	return state.began_us == 0 || now_us >= state.began_us + plh_keeper_time(state.pause_us);
-}
-
 bool
 plh_verdict_watch_look(void)
 {
 	int64		began_us = plh_clock_us(CLOCK_MONOTONIC);
 	int64		used_before_us;
 
-	if (!plh_log_verdicts || !is_due(began_us))
+	if (!plh_log_verdicts ||
+		(state.began_us != 0 &&
+		 began_us < state.began_us + plh_keeper_time(state.pause_us)))
 		return false;
-	used_before_us = used_us();
+	used_before_us = plh_clock_us(CLOCK_PROCESS_CPUTIME_ID);
 	HOLD_INTERRUPTS();
 	(void) plh_errors_catch(look_at_all, NULL, "could not look for processes that leak memory");
 	RESUME_INTERRUPTS();
 	state.began_us = began_us;
-	state.pause_us = Max(PAUSE_US, (used_us() - used_before_us) * PROCESSOR_PART);
+	state.pause_us = Max(PAUSE_US, (plh_clock_us(CLOCK_PROCESS_CPUTIME_ID) - used_before_us) *
+						 PROCESSOR_PART);
 	return true;
 }
 
@@ -267,7 +221,6 @@ must_end_names(void)
 	return plh_clock_us(CLOCK_MONOTONIC) >= names_end_at_us;
 }
 
-/* Is that finding among those to log? */
 static bool
 is_ordered(const ReportOrder *order, int pid, uint64 key)
 {
@@ -279,11 +232,12 @@ is_ordered(const ReportOrder *order, int pid, uint64 key)
 
 /* Log those of a process that no pattern matches. */
 static void
-report_process(const Reporting *reporting, const PlhProfileImage *image)
+report_process(const ReportOrder *order, const PlhSuppressions *suppressions, PlhSymbols *symbols,
+			   const PlhProfileImage *image)
 {
 	PlhFindings *findings = plh_image_findings_find(image);
 	const PlhFoundIn in = {
-		image, findings, plh_stack_text_open(reporting->symbols, image), reporting->symbols
+		image, findings, plh_stack_text_open(symbols, image), symbols
 	};
 
 	for (int i = 0; i < findings->count; i++)
@@ -294,12 +248,12 @@ report_process(const Reporting *reporting, const PlhProfileImage *image)
 		PlhLogTurn	turn;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!is_ordered(reporting->order, image->header->pid, plh_finding_key(finding, image)))
+		if (!is_ordered(order, image->header->pid, plh_watched_processes_key(finding, image)))
 			continue;
 		if (finding->site != NULL)
 		{
 			if (plh_image_findings_describe(finding, image, in.stacks,
-											reporting->suppressions, &site) != PLH_SHOWN)
+											suppressions, &site) != PLH_SHOWN)
 				continue;
 			listed = &site;
 		}
@@ -310,10 +264,8 @@ report_process(const Reporting *reporting, const PlhProfileImage *image)
 
 /* Log the findings, each process once, if it is still there. */
 static void
-report(const Reporting *reporting)
+report(const ReportOrder *order, const PlhSuppressions *suppressions, PlhSymbols *symbols)
 {
-	const ReportOrder *order = reporting->order;
-
 	for (int i = 0; i < Min(order->count, REPORTED_MOST); i++)
 	{
 		int			pid = order->findings[i].pid;
@@ -324,18 +276,15 @@ report(const Reporting *reporting)
 			continue;
 		image = plh_profile_reader_find(plh_profile_directory_path(), pid, false);
 		if (image != NULL && image->alive)
-			report_process(reporting, image);
+			report_process(order, suppressions, symbols, image);
 	}
 }
 
-/*
- * The worker's main function.
- */
 void
 pg_leakhunt_reporter_main(Datum arg)
 {
 	ReportOrder order;
-	Reporting	reporting = {.order = &order};
+	const PlhSuppressions *suppressions;
 
 	memcpy(&order, MyBgworkerEntry->bgw_extra, sizeof(order));
 	pqsignal(SIGTERM, die);
@@ -349,10 +298,9 @@ pg_leakhunt_reporter_main(Datum arg)
 	StartTransactionCommand();
 	PushActiveSnapshot(GetTransactionSnapshot());
 	pgstat_report_activity(STATE_RUNNING, "logging findings of pg_leakhunt");
-	reporting.suppressions = OidIsValid(order.database) ? plh_suppression_table_find() :
+	suppressions = OidIsValid(order.database) ? plh_suppression_table_find() :
 		palloc0(sizeof(PlhSuppressions));
-	reporting.symbols = plh_symbols_open_until(must_end_names);
-	report(&reporting);
+	report(&order, suppressions, plh_symbols_open_until(must_end_names));
 	PopActiveSnapshot();
 	CommitTransactionCommand();
 	pgstat_report_activity(STATE_IDLE, NULL);

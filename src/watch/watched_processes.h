@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "profile/profile_layout.h"
+#include "judge/finding.h"
 
 /* The most findings of a process that are remembered; those seen last stay. */
 #define PLH_WATCHED_FINDINGS 16
@@ -20,7 +20,7 @@
 
 typedef struct PlhWatchedFinding
 {
-	uint64		key;			/* by plh_finding_key */
+	uint64		key;			/* by plh_watched_processes_key */
 	TimestampTz since;			/* seen at each judgement since then */
 	TimestampTz seen_at;		/* 0: the place is free */
 	int64		told_bytes;		/* what it was when it was told; 0: never */
@@ -63,3 +63,9 @@ extern void plh_watched_processes_order(int pid, uint64 key, int64 bytes);
 
 /* Forget processes that were not seen since then; all, with the largest time. */
 extern void plh_watched_processes_forget(TimestampTz before);
+
+/*
+ * The key of a finding: the same for what a process is suspect of at one call site, in contexts of
+ * one kind, in statements that are alike, or as a whole.
+ */
+extern uint64 plh_watched_processes_key(const PlhFinding *finding, const PlhProfileImage *image);

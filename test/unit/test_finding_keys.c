@@ -6,7 +6,7 @@
 
 #include "profile/profile.h"
 #include "profile/profile_counters.h"
-#include "watch/finding_key.h"
+#include "watch/watched_processes.h"
 #include "unit_tests.h"
 
 /* A site of a stack, whose innermost frame all have, in a context and of a statement. */
@@ -34,7 +34,7 @@ key_of(const PlhSiteRecord *site, PlhKind kind)
 {
 	PlhFinding	finding = {.kind = kind,.site = site};
 
-	return plh_finding_key(&finding, plh_profile_image_own(plh_profile));
+	return plh_watched_processes_key(&finding, plh_profile_image_own(plh_profile));
 }
 
 void
