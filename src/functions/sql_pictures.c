@@ -17,9 +17,7 @@
 #include "functions/sql_source.h"
 #include "pprof/pprof.h"
 #include "report/flamegraph.h"
-#include "report/folded.h"
 #include "report/listed_site.h"
-#include "report/routine_frames.h"
 #include "report/top.h"
 
 PLH_FUNCTION(pg_leakhunt_top);
@@ -120,7 +118,7 @@ return_text(FunctionCallInfo fcinfo, AppendList append)
 	initStringInfo(&output);
 	list = plh_sql_source_sites(&source);
 	if (only_routines)
-		plh_routine_frames_keep(list);
+		plh_site_list_keep_routines(list);
 	append(&output, list, plh_sql_arguments_flag(fcinfo, 4), source.queries);
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(output.data, output.len));
 }
@@ -128,7 +126,7 @@ return_text(FunctionCallInfo fcinfo, AppendList append)
 static Datum
 return_folded(FunctionCallInfo fcinfo)
 {
-	return return_text(fcinfo, plh_folded_append);
+	return return_text(fcinfo, plh_flamegraph_append_folded);
 }
 
 static Datum

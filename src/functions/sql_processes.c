@@ -22,7 +22,6 @@
 #include "reader/profile_reader.h"
 #include "reader/server_activity.h"
 #include "reader/server_processes.h"
-#include "report/context_examples.h"
 #include "report/context_list.h"
 #include "report/death_text.h"
 #include "report/blamed_code.h"
@@ -232,7 +231,7 @@ static ArrayType *
 examples_of(const PlhProfileImage *image, const PlhContextRecord *record)
 {
 	char	   *texts[PLH_EXAMPLES];
-	int			count = plh_context_examples_texts(record, image, PLH_EXAMPLE_MAX, texts);
+	int			count = plh_context_list_examples(record, image, PLH_EXAMPLE_MAX, texts);
 
 	return plh_sql_rows_texts(texts, count);
 }

@@ -7,15 +7,10 @@
  */
 #include "postgres.h"
 
-#include "utils/timestamp.h"
-
 #include "base/sampling.h"
 #include "judge/followed_parts.h"
 #include "page/page_process.h"
 #include "page/page_sites.h"
-#include "page/page_unseen.h"
-#include "page/page_zone.h"
-#include "report/context_examples.h"
 #include "report/context_list.h"
 #include "report/death_text.h"
 #include "report/json.h"
@@ -52,7 +47,7 @@ append_who(StringInfo json, const PlhPageSource *source)
 	plh_json_put_text(json, "sampling", plh_words_interval(header->sample_interval));
 	plh_json_put_text(json, "scope", plh_site_list_scope(source->list));
 	plh_json_put_flag(json, "malloc_tracked", header->malloc_tracked != 0);
-	plh_page_zone_append(json, source->list->at);
+	plh_json_put_zone(json, source->list->at);
 	plh_json_put_time(json, "at", source->list->at);
 	plh_json_put_time(json, "started_at", header->started_at);
 	plh_json_put_time(json, "origin", header->started_at);
@@ -72,8 +67,7 @@ append_totals(StringInfo json, const PlhPageSource *source)
 	bool		counted = account->is_counted;
 	bool		has_malloc = counted && account->knows_malloc;
 
-	plh_json_key(json, "totals");
-	plh_json_open(json, '{');
+	plh_json_put_open(json, "totals", '{');
 	plh_json_put_if(json, "own_bytes", source->explanation->own_bytes >= 0,
 					source->explanation->own_bytes);
 	plh_json_put_number(json, "live_bytes", header->counters.live_bytes);
@@ -94,59 +88,17 @@ append_totals(StringInfo json, const PlhPageSource *source)
 	plh_json_close(json, '}');
 }
 
-/* A figure of each point of the history. */
-typedef int64 (*FigureOf) (const PlhProfileHeader *header, int point);
-
-static int64
-time_of(const PlhProfileHeader *header, int point)
-{
-	return header->history[point].at - header->started_at;
-}
-
-static int64
-own_of(const PlhProfileHeader *header, int point)
-{
-	return header->history[point].own_bytes;
-}
-
-static int64
-live_of(const PlhProfileHeader *header, int point)
-{
-	return header->history[point].live_bytes;
-}
-
-static int64
-error_of(const PlhProfileHeader *header, int point)
-{
-	return plh_sampling_most_error_bytes(Max(0, header->history[point].live_bytes),
-										 header->sample_interval);
-}
-
-static int64
-contexts_of(const PlhProfileHeader *header, int point)
-{
-	return header->history[point].context_bytes;
-}
-
-static int64
-malloc_of(const PlhProfileHeader *header, int point)
-{
-	return header->history[point].malloc_bytes;
-}
-
-static int64
-malloc_free_of(const PlhProfileHeader *header, int point)
-{
-	return header->history[point].malloc_free_bytes;
-}
-
+/* A figure of each point of the history, which stands at that offset of a point. */
 static void
-append_series(StringInfo json, const char *key, const PlhProfileHeader *header, FigureOf figure)
+append_series(StringInfo json, const char *key, const PlhProfileHeader *header, Size offset)
 {
-	plh_json_key(json, key);
-	plh_json_open(json, '[');
+	plh_json_put_open(json, key, '[');
 	for (uint32 i = 0; i < Min(header->history_count, PLH_HISTORY_POINTS); i++)
-		plh_json_if(json, figure(header, i) >= 0, figure(header, i));
+	{
+		int64		figure = *(const int64 *) ((const char *) &header->history[i] + offset);
+
+		plh_json_if(json, figure >= 0, figure);
+	}
 	plh_json_close(json, ']');
 }
 
@@ -154,15 +106,27 @@ append_series(StringInfo json, const char *key, const PlhProfileHeader *header, 
 static void
 append_history(StringInfo json, const PlhProfileHeader *header)
 {
-	plh_json_key(json, "history");
-	plh_json_open(json, '{');
-	append_series(json, "at", header, time_of);
-	append_series(json, "own", header, own_of);
-	append_series(json, "live", header, live_of);
-	append_series(json, "live_error", header, error_of);
-	append_series(json, "contexts", header, contexts_of);
-	append_series(json, "malloc", header, malloc_of);
-	append_series(json, "malloc_free", header, malloc_free_of);
+	int			points = Min(header->history_count, PLH_HISTORY_POINTS);
+
+	plh_json_put_open(json, "history", '{');
+	plh_json_put_open(json, "at", '[');
+	for (int i = 0; i < points; i++)
+	{
+		int64		at = header->history[i].at - header->started_at;
+
+		plh_json_if(json, at >= 0, at);
+	}
+	plh_json_close(json, ']');
+	append_series(json, "own", header, offsetof(PlhHistoryPoint, own_bytes));
+	append_series(json, "live", header, offsetof(PlhHistoryPoint, live_bytes));
+	append_series(json, "contexts", header, offsetof(PlhHistoryPoint, context_bytes));
+	append_series(json, "malloc", header, offsetof(PlhHistoryPoint, malloc_bytes));
+	append_series(json, "malloc_free", header, offsetof(PlhHistoryPoint, malloc_free_bytes));
+	plh_json_put_open(json, "live_error", '[');
+	for (int i = 0; i < points; i++)
+		plh_json_number(json, plh_sampling_most_error_bytes(Max(0, header->history[i].live_bytes),
+															header->sample_interval));
+	plh_json_close(json, ']');
 	plh_json_close(json, '}');
 }
 
@@ -170,8 +134,7 @@ append_history(StringInfo json, const PlhProfileHeader *header)
 static void
 append_part_series(StringInfo json, const PlhFollowedPart *part, int points)
 {
-	plh_json_key(json, "bytes");
-	plh_json_open(json, '[');
+	plh_json_put_open(json, "bytes", '[');
 	for (int i = 0; i < points; i++)
 		plh_json_if(json, plh_followed_parts_bytes(part, i) >= 0,
 					plh_followed_parts_bytes(part, i));
@@ -184,8 +147,7 @@ append_families(StringInfo json, const PlhProfileImage *image)
 {
 	const PlhFollowedParts *parts = plh_followed_parts_make(image, PLH_COURSE_CONTEXTS);
 
-	plh_json_key(json, "families");
-	plh_json_open(json, '[');
+	plh_json_put_open(json, "families", '[');
 	for (int i = 0; i < parts->count; i++)
 	{
 		const PlhFollowedPart *part = &parts->parts[i];
@@ -204,8 +166,7 @@ static void
 append_rows_of(StringInfo json, const PlhFollowedPart *part,
 			   const PlhProfileImage *image, const PlhPageSites *sites)
 {
-	plh_json_key(json, "sites");
-	plh_json_open(json, '[');
+	plh_json_put_open(json, "sites", '[');
 	for (int i = 0; i < part->course_count; i++)
 	{
 		const PlhSiteRecord *site = plh_profile_image_site(image, part->courses[i]->followed);
@@ -219,8 +180,7 @@ append_rows_of(StringInfo json, const PlhFollowedPart *part,
 static void
 append_courses_of(StringInfo json, const PlhFollowedPart *part, int points)
 {
-	plh_json_key(json, "courses");
-	plh_json_open(json, '[');
+	plh_json_put_open(json, "courses", '[');
 	for (int i = 0; i < part->course_count; i++)
 	{
 		plh_json_open(json, '[');
@@ -241,8 +201,7 @@ append_courses(StringInfo json, const PlhProfileImage *image, const PlhPageSites
 {
 	const PlhFollowedParts *parts = plh_followed_parts_make(image, PLH_COURSE_SITE);
 
-	plh_json_key(json, "followed_sites");
-	plh_json_open(json, '[');
+	plh_json_put_open(json, "followed_sites", '[');
 	for (int i = 0; i < parts->count; i++)
 	{
 		plh_json_open(json, '{');
@@ -253,12 +212,11 @@ append_courses(StringInfo json, const PlhProfileImage *image, const PlhPageSites
 	plh_json_close(json, ']');
 }
 
-/* What contexts of a name are of. */
 static void
 append_examples(StringInfo json, const PlhProfileImage *image, const PlhContextRecord *record)
 {
 	char	   *texts[PLH_EXAMPLES];
-	int			count = plh_context_examples_texts(record, image, EXAMPLE_COLUMNS, texts);
+	int			count = plh_context_list_examples(record, image, EXAMPLE_COLUMNS, texts);
 
 	plh_json_open(json, '[');
 	for (int i = 0; i < count; i++)
@@ -273,8 +231,7 @@ append_contexts(StringInfo json, const PlhExplainedProcess *process)
 	const PlhContextList *list = plh_context_list_make(process->image, process->baseline);
 
 	plh_json_put_number(json, "contexts_left_out", Max(0, list->count - MOST_CONTEXTS));
-	plh_json_key(json, "contexts");
-	plh_json_open(json, '[');
+	plh_json_put_open(json, "contexts", '[');
 	for (int i = 0; i < Min(list->count, MOST_CONTEXTS); i++)
 	{
 		const PlhListedContext *context = &list->contexts[i];
@@ -319,7 +276,7 @@ plh_page_process_append(StringInfo json, const PlhPageSource *source, Size most_
 	plh_explanation_json_append(json, process, source->explanation, NULL);
 	plh_finding_json_put_verdicts(json);
 	plh_json_key(json, "unseen");
-	plh_page_unseen_append(json, image, source->explanation->account);
+	plh_page_sites_append_unseen(json, image, source->explanation->account);
 	append_history(json, image->header);
 	append_families(json, image);
 	append_contexts(json, process);

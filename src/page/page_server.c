@@ -3,23 +3,30 @@
  *	  What the page of the server says: one document of JSON.
  *
  * Of a process it has the figures of pg_leakhunt_processes, the findings of pg_leakhunt_suspects,
- * and points of pg_leakhunt_history: as many as there is room for.
+ * and points of pg_leakhunt_history: as many as there is room for.  Of statements it has the
+ * largest of pg_leakhunt_statements.
  */
 #include "postgres.h"
 
-#include "utils/timestamp.h"
+#include "commands/dbcommands.h"
+#include "miscadmin.h"
+#include "utils/lsyscache.h"
 
 #include "page/page_server.h"
-#include "page/page_statements.h"
-#include "page/page_zone.h"
+#include "reader/database_text.h"
+#include "reader/redaction.h"
 #include "report/death_text.h"
 #include "report/json.h"
+#include "report/stack_text.h"
 #include "telling/finding_json.h"
 #include "telling/server_summary.h"
 
 /* The points of the history of all processes together, and of one at least. */
 #define MOST_POINTS 50000
 #define LEAST_POINTS 16
+
+/* The most statements. */
+#define MOST_STATEMENTS 200
 
 /* A process of the page, as JSON, but for the end of the object. */
 typedef struct Row
@@ -65,8 +72,7 @@ append_history(StringInfo json, const PlhPageServer *server, const PlhProfileHea
 	int			count = Min(header->history_count, PLH_HISTORY_POINTS);
 	int			shown = Min(count, server->points);
 
-	plh_json_key(json, "before");
-	plh_json_open(json, '[');
+	plh_json_put_open(json, "before", '[');
 	for (int i = 0; i < shown; i++)
 	{
 		const PlhHistoryPoint *point = &header->history[shown_point(i, shown, count)];
@@ -74,8 +80,7 @@ append_history(StringInfo json, const PlhPageServer *server, const PlhProfileHea
 		plh_json_number(json, (server->now - point->at) / 1000);
 	}
 	plh_json_close(json, ']');
-	plh_json_key(json, "own_kb");
-	plh_json_open(json, '[');
+	plh_json_put_open(json, "own_kb", '[');
 	for (int i = 0; i < shown; i++)
 		plh_json_number(json, header->history[shown_point(i, shown, count)].own_bytes / 1024);
 	plh_json_close(json, ']');
@@ -190,8 +195,7 @@ append_processes(StringInfo json, const PlhPageServer *server, Size most_bytes)
 	foreach(cell, server->processes)
 		facts_bytes += strlen(((Row *) ((PlhSummarized *) lfirst(cell))->row)->facts) + 20;
 	choose_sentences(server, most_bytes - Min(most_bytes, json->len + facts_bytes));
-	plh_json_key(json, "processes");
-	plh_json_open(json, '[');
+	plh_json_put_open(json, "processes", '[');
 	foreach(cell, server->processes)
 	{
 		const Row  *row = ((PlhSummarized *) lfirst(cell))->row;
@@ -206,6 +210,91 @@ append_processes(StringInfo json, const PlhPageServer *server, Size most_bytes)
 	plh_json_close(json, ']');
 }
 
+/* list_sort comparator: the highest peak first. */
+static int
+compare_peaks(const ListCell *a, const ListCell *b)
+{
+	const PlhListedStatement *left = lfirst(a);
+	const PlhListedStatement *right = lfirst(b);
+
+	return left->entry.max_peak_bytes > right->entry.max_peak_bytes ? -1 :
+		left->entry.max_peak_bytes < right->entry.max_peak_bytes;
+}
+
+/* A text of an entry; NULL where it is empty. */
+static const char *
+entry_text(const PlhStatementEntry *entry, const char *text, Size bytes)
+{
+	return bytes == 0 ? NULL : plh_database_text_fit_foreign(text, bytes, entry->encoding);
+}
+
+/* What held most at the highest peak. */
+static void
+append_top(StringInfo json, const PlhListedStatement *listed,
+		   const PlhProfileImage *image, PlhStackTexts *texts)
+{
+	const PlhStackRecord *record = plh_profile_image_stack(image, listed->stack);
+	PlhStackText stack;
+
+	if (record == NULL)
+		return;
+	plh_stack_text_describe(texts, record, &stack);
+	plh_json_put_text(json, "site", stack.site);
+	plh_json_put_text(json, "routine", plh_stack_text_routine(&stack));
+}
+
+static void
+append_statement(StringInfo json, const PlhListedStatement *listed,
+				 const PlhProfileImage *image, PlhStackTexts *texts)
+{
+	const PlhStatementEntry *entry = &listed->entry;
+
+	plh_json_open(json, '{');
+	plh_json_key(json, "query_id");
+	if (entry->query_id == 0)
+		plh_json_null(json);
+	else
+		plh_json_id(json, (int64) entry->query_id);
+	plh_json_put_text(json, "query", plh_redaction_statement(entry_text(entry, entry->text,
+																		entry->text_bytes)));
+	plh_json_put_text(json, "database",
+					  plh_redaction_database(get_database_name(entry->database_oid)));
+	plh_json_put_text(json, "username",
+					  plh_redaction_role(GetUserNameFromId(entry->role_oid, true)));
+	plh_json_put_number(json, "calls", entry->calls);
+	plh_json_put_number(json, "mean_peak_bytes", entry->peak_sum / entry->calls);
+	plh_json_put_number(json, "max_peak_bytes", entry->max_peak_bytes);
+	plh_json_put_number(json, "error_bytes", entry->error_bytes);
+	plh_json_put_time(json, "max_at", entry->max_at);
+	plh_json_put_number(json, "allowed_bytes", entry->allowed_bytes);
+	plh_json_put_number(json, "calls_beyond", entry->calls_beyond);
+	plh_json_put_number(json, "kept_bytes", Max(entry->kept_bytes, 0));
+	plh_json_put_text(json, "context_name", entry_text(entry, entry->context_name,
+													   strlen(entry->context_name)));
+	append_top(json, listed, image, texts);
+	plh_json_close(json, '}');
+}
+
+/* As in pg_leakhunt_statements, the highest peak first. */
+static void
+append_statements(StringInfo json, const PlhStatementList *list, PlhSymbols *symbols)
+{
+	PlhStackTexts *texts = plh_stack_text_open(symbols, list->image);
+	int			count = 0;
+	ListCell   *cell;
+
+	list_sort(list->statements, compare_peaks);
+	plh_json_open(json, '[');
+	foreach(cell, list->statements)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (count++ == MOST_STATEMENTS)
+			break;
+		append_statement(json, lfirst(cell), list->image, texts);
+	}
+	plh_json_close(json, ']');
+}
+
 void
 plh_page_server_append(StringInfo json, PlhPageServer *server,
 					   const PlhStatementList *statements, PlhSymbols *symbols,
@@ -214,12 +303,12 @@ plh_page_server_append(StringInfo json, PlhPageServer *server,
 	plh_json_open(json, '{');
 	plh_json_put_text(json, "kind", "server");
 	plh_json_put_number(json, "pg_version", PG_VERSION_NUM);
-	plh_page_zone_append(json, server->now);
+	plh_json_put_zone(json, server->now);
 	plh_json_put_time(json, "at", server->now);
 	plh_finding_json_put_text(json, &server->words);
 	plh_finding_json_put_verdicts(json);
 	plh_json_key(json, "statements");
-	plh_page_statements_append(json, statements, symbols);
+	append_statements(json, statements, symbols);
 	append_processes(json, server, most_bytes);
 	plh_json_close(json, '}');
 }

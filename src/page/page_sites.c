@@ -1,6 +1,7 @@
 /*
  * page_sites.c
- *	  The call sites of a page: rows, and tables of what they share.
+ *	  The call sites of a page: rows, tables of what they share, and sentences on what no call
+ *	  site shows, as whoever sees a picture takes it for the whole.
  *
  * Stacks have their outer frames in common.  So they are written as a tree: a node is by how much
  * its number is above that of the caller's node, which is 0 where there is none, and the number of
@@ -16,17 +17,21 @@
 
 #include "common/hashfn.h"
 #include "miscadmin.h"
-#include "utils/timestamp.h"
 
 #include "base/plural.h"
 #include "base/sampling.h"
+#include "base/settings.h"
 #include "page/page_sites.h"
 #include "profile/site_facts.h"
 #include "profile/statement_shape.h"
 #include "reader/collections.h"
-#include "report/code_part.h"
+#include "report/blamed_code.h"
 #include "report/json.h"
 #include "report/text_numbers.h"
+#include "report/words.h"
+
+/* Less than this is not worth a sentence. */
+#define WORTH_BYTES (1024 * 1024)
 
 /* Frames, nodes and stacks are found by what they consist of. */
 typedef struct FrameKey
@@ -37,23 +42,11 @@ typedef struct FrameKey
 	int			module;
 } FrameKey;
 
-typedef struct FrameEntry
-{
-	FrameKey	key;
-	int			number;
-} FrameEntry;
-
 typedef struct NodeKey
 {
 	int			caller;
 	int			frame;
 } NodeKey;
-
-typedef struct NodeEntry
-{
-	NodeKey		key;
-	int			number;
-} NodeEntry;
 
 typedef struct StackKey
 {
@@ -63,39 +56,36 @@ typedef struct StackKey
 	int64		has_stack;
 } StackKey;
 
-typedef struct StackEntry
+/* Something that has a number, by its key. */
+typedef struct Numbered
 {
-	StackKey	key;
-	int			number;
-} StackEntry;
+	HTAB	   *table;			/* keys, each with its number behind it */
+	Size		key_bytes;
+	int			count;
+} Numbered;
 
-/* The row of a site. */
-typedef struct RowEntry
+/* The arrays of the document, and their keys. */
+enum
 {
-	const PlhSiteRecord *site;	/* key */
-	int			row;
-} RowEntry;
+	NAMES, FRAMES, NODES, STACKS, STATEMENTS, ROWS
+#define TABLES (ROWS + 1)
+};
+
+static const char *const table_keys[TABLES] = {
+	"names", "frames", "nodes", "stacks", "statements", "sites"
+};
 
 struct PlhPageSites
 {
 	TimestampTz origin;
 	PlhTextNumbers *names;
 	PlhTextNumbers *statements;
-	HTAB	   *frames;
-	HTAB	   *nodes;
-	HTAB	   *stacks;
-	HTAB	   *rows;
-	int			frame_count;
-	int			node_count;
-	int			stack_count;
-	int			row_count;
+	Numbered	frames;
+	Numbered	nodes;
+	Numbered	stacks;
+	Numbered	rows;			/* by PlhSiteRecord * */
 	int			left_out;		/* sites that are one row */
-	StringInfoData names_json;
-	StringInfoData statements_json;
-	StringInfoData frames_json;
-	StringInfoData nodes_json;
-	StringInfoData stacks_json;
-	StringInfoData rows_json;
+	StringInfoData tables[TABLES];
 };
 
 /* A site, and how much it matters. */
@@ -114,11 +104,27 @@ typedef struct Sums
 	double		total;
 } Sums;
 
-static void
-begin_array(StringInfo json)
+static Numbered
+begin_numbers(const char *name, Size key_bytes)
 {
-	initStringInfo(json);
-	plh_json_open(json, '[');
+	return (Numbered)
+	{
+		plh_hash_table(name, key_bytes, key_bytes + sizeof(int)), key_bytes
+	};
+}
+
+/* The number of a key, from 0 on. */
+static int
+number_of(Numbered *numbered, const void *key, bool *is_new)
+{
+	bool		found;
+	char	   *entry = hash_search(numbered->table, key, HASH_ENTER, &found);
+	int		   *number = (int *) (entry + numbered->key_bytes);
+
+	*is_new = !found;
+	if (!found)
+		*number = numbered->count++;
+	return *number;
 }
 
 PlhPageSites *
@@ -129,20 +135,18 @@ plh_page_sites_begin(TimestampTz origin)
 	sites->origin = origin;
 	sites->names = plh_text_numbers_make();
 	sites->statements = plh_text_numbers_make();
-	sites->frames = plh_hash_table("pg_leakhunt page frames", sizeof(FrameKey), sizeof(FrameEntry));
-	sites->nodes = plh_hash_table("pg_leakhunt page nodes", sizeof(NodeKey), sizeof(NodeEntry));
-	sites->stacks = plh_hash_table("pg_leakhunt page stacks", sizeof(StackKey), sizeof(StackEntry));
-	sites->rows = plh_hash_table("pg_leakhunt page rows", sizeof(void *), sizeof(RowEntry));
-	begin_array(&sites->names_json);
-	begin_array(&sites->statements_json);
-	begin_array(&sites->frames_json);
-	begin_array(&sites->nodes_json);
-	begin_array(&sites->stacks_json);
-	begin_array(&sites->rows_json);
+	sites->frames = begin_numbers("pg_leakhunt page frames", sizeof(FrameKey));
+	sites->nodes = begin_numbers("pg_leakhunt page nodes", sizeof(NodeKey));
+	sites->stacks = begin_numbers("pg_leakhunt page stacks", sizeof(StackKey));
+	sites->rows = begin_numbers("pg_leakhunt page rows", sizeof(void *));
+	for (int i = 0; i < TABLES; i++)
+	{
+		initStringInfo(&sites->tables[i]);
+		plh_json_open(&sites->tables[i], '[');
+	}
 	return sites;
 }
 
-/* The number of a name. */
 static int
 number_name(PlhPageSites *sites, const char *text)
 {
@@ -150,7 +154,7 @@ number_name(PlhPageSites *sites, const char *text)
 	int			number = plh_text_numbers_add(sites->names, text, &is_new)->number;
 
 	if (is_new)
-		plh_json_text(&sites->names_json, text);
+		plh_json_text(&sites->tables[NAMES], text);
 	return number;
 }
 
@@ -161,7 +165,7 @@ number_name(PlhPageSites *sites, const char *text)
 static int
 number_statement(PlhPageSites *sites, const PlhListedSite *listed)
 {
-	StringInfo	json = &sites->statements_json;
+	StringInfo	json = &sites->tables[STATEMENTS];
 	const char *query = listed->query == NULL ? "" : listed->query;
 	PlhStatementShape shape;
 	bool		is_new;
@@ -191,9 +195,10 @@ number_frame(PlhPageSites *sites, const PlhFrameText *frame)
 {
 	const char *name = plh_stack_text_function_name(frame);
 	Size		length = strlen(name);
+	StringInfo	json = &sites->tables[FRAMES];
 	FrameKey	key = {0};
-	FrameEntry *entry;
-	bool		found;
+	bool		is_new;
+	int			number;
 
 	if (strncmp(frame->text, name, length) != 0)
 	{
@@ -202,15 +207,12 @@ number_frame(PlhPageSites *sites, const PlhFrameText *frame)
 	}
 	key.name = number_name(sites, name);
 	key.suffix = number_name(sites, frame->text + length);
-	key.part = plh_code_part_of(frame);
+	key.part = plh_blamed_code_part(frame);
 	key.module = frame->module == NULL ? -1 :
 		number_name(sites, plh_stack_text_base_name(frame->module));
-	entry = hash_search(sites->frames, &key, HASH_ENTER, &found);
-	if (!found)
+	number = number_of(&sites->frames, &key, &is_new);
+	if (is_new)
 	{
-		StringInfo	json = &sites->frames_json;
-
-		entry->number = sites->frame_count++;
 		plh_json_open(json, '[');
 		plh_json_number(json, key.name);
 		plh_json_number(json, key.suffix);
@@ -218,7 +220,7 @@ number_frame(PlhPageSites *sites, const PlhFrameText *frame)
 		plh_json_if(json, key.module >= 0, key.module);
 		plh_json_close(json, ']');
 	}
-	return entry->number;
+	return number;
 }
 
 /* The number of a node that is called by another. */
@@ -226,16 +228,15 @@ static int
 number_node(PlhPageSites *sites, int caller, int frame)
 {
 	NodeKey		key = {caller, frame};
-	bool		found;
-	NodeEntry  *entry = hash_search(sites->nodes, &key, HASH_ENTER, &found);
+	bool		is_new;
+	int			number = 1 + number_of(&sites->nodes, &key, &is_new);
 
-	if (!found)
+	if (is_new)
 	{
-		entry->number = ++sites->node_count;
-		plh_json_number(&sites->nodes_json, entry->number - caller);
-		plh_json_number(&sites->nodes_json, frame);
+		plh_json_number(&sites->tables[NODES], number - caller);
+		plh_json_number(&sites->tables[NODES], frame);
 	}
-	return entry->number;
+	return number;
 }
 
 int
@@ -246,17 +247,15 @@ plh_page_sites_add_stack(PlhPageSites *sites, const PlhStackText *stack, bool ha
 		.stack_id = has_stack ? stack->stack_id : 0,
 		.has_stack = has_stack
 	};
-	StackEntry *entry;
-	bool		found;
+	StringInfo	json = &sites->tables[STACKS];
+	bool		is_new;
+	int			number;
 
 	for (int i = stack->frame_count - 1; i >= 0; i--)
 		key.node = number_node(sites, key.node, number_frame(sites, &stack->frames[i]));
-	entry = hash_search(sites->stacks, &key, HASH_ENTER, &found);
-	if (!found)
+	number = number_of(&sites->stacks, &key, &is_new);
+	if (is_new)
 	{
-		StringInfo	json = &sites->stacks_json;
-
-		entry->number = sites->stack_count++;
 		plh_json_open(json, '[');
 		plh_json_number(json, key.node);
 		plh_json_number(json, key.site_frame);
@@ -266,7 +265,7 @@ plh_page_sites_add_stack(PlhPageSites *sites, const PlhStackText *stack, bool ha
 			plh_json_null(json);
 		plh_json_close(json, ']');
 	}
-	return entry->number;
+	return number;
 }
 
 /* A time, from the origin on. */
@@ -297,7 +296,6 @@ append_ages(StringInfo json, const PlhPageSites *sites, const PlhListedSite *lis
 	plh_json_close(json, ']');
 }
 
-/* The columns with figures. */
 static void
 append_figures(StringInfo json, const PlhListedSite *listed, bool has_baseline)
 {
@@ -318,15 +316,14 @@ append_figures(StringInfo json, const PlhListedSite *listed, bool has_baseline)
 	plh_json_number(json, counters->live_samples);
 }
 
-/* One row. */
 static void
 append_row(PlhPageSites *sites, const PlhListedSite *listed, TimestampTz now)
 {
-	StringInfo	json = &sites->rows_json;
+	StringInfo	json = &sites->tables[ROWS];
 	const PlhSiteFacts *facts = &listed->facts;
-	RowEntry   *entry = hash_search(sites->rows, &facts->site, HASH_ENTER, NULL);
+	bool		is_new;
 
-	entry->row = sites->row_count++;
+	(void) number_of(&sites->rows, &facts->site, &is_new);
 	plh_json_open(json, '[');
 	plh_json_number(json, plh_page_sites_add_stack(sites, &listed->stack, listed->has_stack));
 	plh_json_if(json, listed->context_name != NULL, listed->context_name == NULL ? 0 :
@@ -342,22 +339,20 @@ append_row(PlhPageSites *sites, const PlhListedSite *listed, TimestampTz now)
 	plh_json_close(json, ']');
 }
 
-/* The bytes of all tables so far. */
 static Size
 written_bytes(const PlhPageSites *sites)
 {
-	return (Size) sites->names_json.len + sites->statements_json.len +
-		sites->frames_json.len + sites->nodes_json.len + sites->stacks_json.len +
-		sites->rows_json.len;
+	Size		bytes = 0;
+
+	for (int i = 0; i < TABLES; i++)
+		bytes += sites->tables[i].len;
+	return bytes;
 }
 
-/* Add a site to the one that stands for all that do not fit. */
 static void
 add_to_rest(PlhListedSite *rest, PlhCounters *counters, const PlhListedSite *listed)
 {
-	const PlhCounters *own = listed->facts.counters;
-
-	plh_site_facts_sum(counters, own);
+	plh_site_facts_sum(counters, listed->facts.counters);
 	rest->facts.peak_bytes += listed->facts.peak_bytes;
 	rest->facts.baseline_bytes += listed->facts.baseline_bytes;
 	rest->facts.baseline_count += listed->facts.baseline_count;
@@ -368,7 +363,7 @@ add_to_rest(PlhListedSite *rest, PlhCounters *counters, const PlhListedSite *lis
 static void
 append_rest(PlhPageSites *sites, const RankedSite *ranked, int count)
 {
-	StringInfo	json = &sites->rows_json;
+	StringInfo	json = &sites->tables[ROWS];
 	PlhCounters counters = {0};
 	PlhListedSite rest = {.facts.counters = &counters};
 	PlhFrameText frame = {0};
@@ -395,7 +390,6 @@ append_rest(PlhPageSites *sites, const RankedSite *ranked, int count)
 	sites->left_out = count;
 }
 
-/* The part of a sum; 0 where there is none. */
 static double
 part_of(double figure, double sum)
 {
@@ -414,7 +408,6 @@ compare_ranks(const void *a, const void *b)
 	return left->listed < right->listed ? -1 : left->listed > right->listed;
 }
 
-/* The sites of a list, in the order in which they matter. */
 static RankedSite *
 rank_sites(const PlhSiteList *list)
 {
@@ -463,32 +456,69 @@ plh_page_sites_add_list(PlhPageSites *sites, const PlhSiteList *list, Size most_
 int
 plh_page_sites_row(const PlhPageSites *sites, const PlhSiteRecord *site)
 {
-	const RowEntry *entry = hash_search(sites->rows, &site, HASH_FIND, NULL);
+	const char *entry = hash_search(sites->rows.table, &site, HASH_FIND, NULL);
 
-	return entry == NULL ? -1 : entry->row;
-}
-
-static void
-append_array(StringInfo json, const char *key, const StringInfoData *array)
-{
-	plh_json_key(json, key);
-	appendBinaryStringInfo(json, array->data, array->len);
-	plh_json_close(json, ']');
+	return entry == NULL ? -1 : *(const int *) (entry + sizeof(site));
 }
 
 void
 plh_page_sites_append(StringInfo json, const PlhPageSites *sites)
 {
-	append_array(json, "names", &sites->names_json);
-	append_array(json, "frames", &sites->frames_json);
-	append_array(json, "nodes", &sites->nodes_json);
-	append_array(json, "stacks", &sites->stacks_json);
-	append_array(json, "statements", &sites->statements_json);
-	append_array(json, "sites", &sites->rows_json);
+	for (int i = 0; i < TABLES; i++)
+	{
+		plh_json_key(json, table_keys[i]);
+		appendBinaryStringInfo(json, sites->tables[i].data, sites->tables[i].len);
+		plh_json_close(json, ']');
+	}
 	plh_json_put_number(json, "sites_left_out", sites->left_out);
-	plh_json_key(json, "parts");
-	plh_json_open(json, '[');
+	plh_json_put_open(json, "parts", '[');
 	for (int i = 0; i < PLH_CODE_PARTS; i++)
-		plh_json_text(json, plh_code_part_name(i));
+		plh_json_text(json, plh_blamed_code_part_name(i));
+	plh_json_close(json, ']');
+}
+
+/* What call sites do not have, as it was not sampled. */
+static void
+append_unsampled(StringInfo json, const PlhProfileHeader *header, const PlhAccount *account)
+{
+	if (header->sample_interval == 0)
+		plh_json_text(json, "This process is not being sampled now: call sites show what it allocated before.");
+	if (header->scope == PLH_SCOPE_LONG_LIVED)
+		plh_json_text(json, "Only memory contexts that last as long as the session are sampled.");
+	if (header->unsampled_bytes >= WORTH_BYTES)
+		plh_json_text(json, psprintf("%s was allocated in memory contexts before sampling began, including memory that was freed since. No call site shows this memory.",
+									 plh_words_size(header->unsampled_bytes)));
+	if (!header->malloc_tracked && account->knows_malloc && account->outside_bytes >= WORTH_BYTES)
+		plh_json_text(json, psprintf("%s was allocated with malloc outside of memory contexts. This memory is counted, but no call site shows it, because pg_leakhunt_malloc.so was not preloaded.",
+									 plh_words_size(account->outside_bytes)));
+	if (account->other_bytes >= WORTH_BYTES)
+		plh_json_text(json, psprintf("%s belongs neither to memory contexts nor to malloc, such as mapped memory and the data of libraries.",
+									 plh_words_size(account->other_bytes)));
+}
+
+/* What was sampled, and could not be kept. */
+static void
+append_lost(StringInfo json, const PlhProfileHeader *header)
+{
+	int64		lost = plh_profile_image_lost_samples(header);
+
+	if (lost > 0)
+		plh_json_text(json, psprintf(INT64_FORMAT " %s not kept at a call site: pg_leakhunt.max_live_samples, pg_leakhunt.max_profile_size, memory or disk space was used up, or the allocation was in a critical section.",
+									 lost, plh_plural(lost, "sample was", "samples were")));
+	if (!plh_profile_image_is_whole(header))
+		plh_json_text(json, "Part of the profile is missing, because its file system was full.");
+	if (header->courses_refused != 0)
+		plh_json_text(json, "The history of some call sites or memory contexts is missing, because the profile was full.");
+}
+
+void
+plh_page_sites_append_unseen(StringInfo json, const PlhProfileImage *image,
+							 const PlhAccount *account)
+{
+	plh_json_open(json, '[');
+	append_unsampled(json, image->header, account);
+	append_lost(json, image->header);
+	if (!account->is_counted)
+		plh_json_text(json, "The process has not counted its memory contexts yet.");
 	plh_json_close(json, ']');
 }

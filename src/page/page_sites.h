@@ -1,6 +1,7 @@
 /*
  * page_sites.h
- *	  The call sites of a page: rows, and tables of what they share.
+ *	  The call sites of a page: rows, tables of what they share, and sentences on what no call
+ *	  site shows.
  *
  * Never called inside palloc.
  */
@@ -8,6 +9,7 @@
 
 #include "lib/stringinfo.h"
 
+#include "judge/account.h"
 #include "report/site_list.h"
 
 typedef struct PlhPageSites PlhPageSites;
@@ -30,3 +32,7 @@ extern int	plh_page_sites_row(const PlhPageSites *sites, const PlhSiteRecord *si
 
 /* Write the tables as members of an object. */
 extern void plh_page_sites_append(StringInfo json, const PlhPageSites *sites);
+
+/* Write an array of sentences on what no call site shows. */
+extern void plh_page_sites_append_unseen(StringInfo json, const PlhProfileImage *image,
+										 const PlhAccount *account);

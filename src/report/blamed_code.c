@@ -1,6 +1,6 @@
 /*
  * blamed_code.c
- *	  Whose code a stack leads to.
+ *	  Whose code a stack leads to, and which part of the server a function belongs to.
  *
  * A DBA can report a leak to the authors of an extension.  Of a language the author is whoever
  * wrote the function, and of a hook that only calls what it stands before, such as
@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "common/string.h"
 #include "lib/stringinfo.h"
 
 #include "report/blamed_code.h"
@@ -33,9 +34,6 @@ static const char *const own_libraries[] = {
 	"pg_leakhunt", "pgoutput.", "llvmjit", "dict_snowball.", "utf8_and_", "lib"
 };
 
-/*
- * The language of a library; NULL where it is none's.
- */
 const char *
 plh_blamed_code_language(const char *library)
 {
@@ -45,7 +43,6 @@ plh_blamed_code_language(const char *library)
 	return NULL;
 }
 
-/* Is it a library that comes with PostgreSQL or the system? */
 static bool
 is_own_library(const char *library)
 {
@@ -64,18 +61,6 @@ library_of(const PlhFrameText *frame)
 	return name != NULL && strstr(name, ".so") != NULL ? name : NULL;
 }
 
-/* Is it one of the server's functions that hooks call to do the work? */
-static bool
-is_behind_hook(const PlhFrameText *frame)
-{
-	return library_of(frame) == NULL && frame->function != NULL &&
-		strncmp(frame->function, "standard_", strlen("standard_")) == 0;
-}
-
-/*
- * The extension or language that is nearest to the allocation.  Those that have only passed a call
- * of the server on to it, from a hook, are none.
- */
 PlhBlamedCode
 plh_blamed_code_find(const PlhStackText *stack)
 {
@@ -84,10 +69,13 @@ plh_blamed_code_find(const PlhStackText *stack)
 
 	for (int i = 0; i < stack->frame_count; i++)
 	{
-		const char *library = library_of(&stack->frames[i]);
+		const PlhFrameText *frame = &stack->frames[i];
+		const char *library = library_of(frame);
 
+		/* hooks call the server's functions of these names to do the work */
 		if (library == NULL)
-			passes_on = is_behind_hook(&stack->frames[i]);
+			passes_on = frame->function != NULL &&
+				strncmp(frame->function, "standard_", strlen("standard_")) == 0;
 		else if (plh_blamed_code_language(library) != NULL)
 		{
 			code.language = plh_blamed_code_language(library);
@@ -102,7 +90,6 @@ plh_blamed_code_find(const PlhStackText *stack)
 	return code;
 }
 
-/* Is nothing known of the call site but its address?  A word like [no stack] is none. */
 bool
 plh_blamed_code_lacks_name(const PlhStackText *stack)
 {
@@ -111,10 +98,6 @@ plh_blamed_code_lacks_name(const PlhStackText *stack)
 	return stack->frame_count > 0 && frame->function == NULL && frame->text[0] != '[';
 }
 
-/*
- * The innermost function around a call site without a name that has one; NULL where the site has a
- * name, or none of them has.
- */
 const char *
 plh_blamed_code_caller(const PlhStackText *stack)
 {
@@ -127,10 +110,6 @@ plh_blamed_code_caller(const PlhStackText *stack)
 	return NULL;
 }
 
-/*
- * The call site, with the innermost function around it that has a name where it has none:
- * "postgres+0x660d32, called by exec_stmt_execsql".
- */
 const char *
 plh_blamed_code_site(const PlhStackText *stack)
 {
@@ -139,30 +118,16 @@ plh_blamed_code_site(const PlhStackText *stack)
 	return caller == NULL ? stack->site : psprintf("%s, called by %s", stack->site, caller);
 }
 
-/* Has a frame without a name a word that says why, such as [file replaced]? */
-static bool
-is_explained(const PlhFrameText *frame)
-{
-	Size		bytes = strlen(frame->text);
-
-	return bytes > 0 && frame->text[bytes - 1] == ']';
-}
-
-/*
- * The path of the binary whose debug symbols would give the call site a name; NULL where it has
- * one, where it is in code that no file has, and where the file is at fault.
- */
 const char *
 plh_blamed_code_nameless(const PlhStackText *stack)
 {
 	const PlhFrameText *frame = &stack->frames[stack->site_frame];
 
-	return plh_blamed_code_lacks_name(stack) && !is_explained(frame) ? frame->module : NULL;
+	/* a word at its end says why it has none, such as [file replaced] */
+	return plh_blamed_code_lacks_name(stack) && !pg_str_endswith(frame->text, "]") ?
+		frame->module : NULL;
 }
 
-/*
- * What to do where the names of these binaries are missing, in three lines.
- */
 char *
 plh_blamed_code_names_hint(const char *const *paths, int count)
 {
@@ -175,4 +140,112 @@ plh_blamed_code_names_hint(const char *const *paths, int count)
 						 plh_stack_text_base_name(paths[i]));
 	appendStringInfoString(&text, " are missing.\n" PLH_NAMES_SOURCES "\n" PLH_NAMES_PAGE);
 	return text.data;
+}
+
+/* Something that begins with, or contains, a text, and its part. */
+typedef struct Mark
+{
+	const char *text;
+	PlhCodePart part;
+} Mark;
+
+/* Folders of PostgreSQL's sources. */
+static const Mark folders[] = {
+	{"/backend/executor/", PLH_CODE_EXECUTOR}, {"/backend/optimizer/", PLH_CODE_PLANNER},
+	{"/backend/parser/", PLH_CODE_PLANNER}, {"/backend/rewrite/", PLH_CODE_PLANNER},
+	{"/backend/catalog/", PLH_CODE_CACHES}, {"/utils/cache/", PLH_CODE_CACHES},
+	{"/backend/replication/", PLH_CODE_REPLICATION}, {"/backend/access/", PLH_CODE_STORAGE},
+	{"/backend/storage/", PLH_CODE_STORAGE}
+};
+
+/* Names of functions, as they begin; of two that fit, the first counts. */
+static const Mark names[] = {
+	{"Exec", PLH_CODE_EXECUTOR}, {"exec_simple_query", PLH_CODE_SERVER},
+	{"exec_", PLH_CODE_EXECUTOR}, {"standard_Executor", PLH_CODE_EXECUTOR},
+	{"MultiExec", PLH_CODE_EXECUTOR}, {"SPI_", PLH_CODE_EXECUTOR}, {"_SPI_", PLH_CODE_EXECUTOR},
+	{"fmgr_sql", PLH_CODE_EXECUTOR}, {"agg_", PLH_CODE_EXECUTOR}, {"planner", PLH_CODE_PLANNER},
+	{"standard_planner", PLH_CODE_PLANNER}, {"subquery_planner", PLH_CODE_PLANNER},
+	{"query_planner", PLH_CODE_PLANNER}, {"grouping_planner", PLH_CODE_PLANNER},
+	{"pg_plan_", PLH_CODE_PLANNER}, {"pg_analyze", PLH_CODE_PLANNER},
+	{"pg_rewrite", PLH_CODE_PLANNER}, {"pg_parse_query", PLH_CODE_PLANNER},
+	{"parse_", PLH_CODE_PLANNER}, {"transform", PLH_CODE_PLANNER},
+	{"raw_parser", PLH_CODE_PLANNER}, {"base_yy", PLH_CODE_PLANNER},
+	{"make_one_rel", PLH_CODE_PLANNER}, {"QueryRewrite", PLH_CODE_PLANNER},
+	{"SearchCatCache", PLH_CODE_CACHES}, {"SearchSysCache", PLH_CODE_CACHES},
+	{"CatalogCache", PLH_CODE_CACHES}, {"CatCache", PLH_CODE_CACHES},
+	{"Relation", PLH_CODE_CACHES}, {"load_rel", PLH_CODE_CACHES},
+	{"lookup_type_cache", PLH_CODE_CACHES}, {"CreateCachedPlan", PLH_CODE_CACHES},
+	{"CompleteCachedPlan", PLH_CODE_CACHES}, {"BuildCachedPlan", PLH_CODE_CACHES},
+	{"GetCachedPlan", PLH_CODE_CACHES}, {"RevalidateCachedQuery", PLH_CODE_CACHES},
+	{"InitCatalogCache", PLH_CODE_CACHES}, {"RI_", PLH_CODE_CACHES},
+	{"Reorder", PLH_CODE_REPLICATION}, {"Logical", PLH_CODE_REPLICATION},
+	{"SnapBuild", PLH_CODE_REPLICATION}, {"WalSnd", PLH_CODE_REPLICATION},
+	{"WalReceiver", PLH_CODE_REPLICATION}, {"Apply", PLH_CODE_REPLICATION},
+	{"apply_", PLH_CODE_REPLICATION}, {"heap_", PLH_CODE_STORAGE}, {"index_", PLH_CODE_STORAGE},
+	{"table_", PLH_CODE_STORAGE}, {"systable_", PLH_CODE_STORAGE}, {"bt", PLH_CODE_STORAGE},
+	{"_bt_", PLH_CODE_STORAGE}, {"gin", PLH_CODE_STORAGE}, {"gist", PLH_CODE_STORAGE},
+	{"smgr", PLH_CODE_STORAGE}, {"md", PLH_CODE_STORAGE}, {"Lock", PLH_CODE_STORAGE},
+	{"ReadBuffer", PLH_CODE_STORAGE}, {"XLog", PLH_CODE_STORAGE}
+};
+
+/* Names of libraries, as they begin; of two that fit, the first counts. */
+static const Mark libraries[] = {
+	{"pgoutput.", PLH_CODE_REPLICATION}, {"libpqwalreceiver.", PLH_CODE_REPLICATION},
+	{"pg_leakhunt.", PLH_CODE_SERVER}, {"llvmjit", PLH_CODE_SERVER},
+	{"lib", PLH_CODE_LIBRARY}, {"ld-", PLH_CODE_LIBRARY}
+};
+
+static const char *const part_names[PLH_CODE_PARTS] = {
+	[PLH_CODE_NONE] = "no code",
+	[PLH_CODE_EXECUTOR] = "executor",
+	[PLH_CODE_PLANNER] = "parser and planner",
+	[PLH_CODE_CACHES] = "catalog and plan caches",
+	[PLH_CODE_REPLICATION] = "replication",
+	[PLH_CODE_STORAGE] = "storage and locks",
+	[PLH_CODE_SERVER] = "other parts of the server",
+	[PLH_CODE_EXTENSION] = "extension or language",
+	[PLH_CODE_LIBRARY] = "system library",
+	[PLH_CODE_ROUTINE] = "function in SQL or PL"
+};
+
+static PlhCodePart
+part_by_file(const char *file)
+{
+	for (int i = 0; i < lengthof(folders); i++)
+		if (strstr(file, folders[i].text) != NULL)
+			return folders[i].part;
+	return PLH_CODE_SERVER;
+}
+
+/* The part of a name that begins as one of those marks. */
+static PlhCodePart
+part_by_name(const char *name, const Mark *marks, int count, PlhCodePart otherwise)
+{
+	for (int i = 0; i < count; i++)
+		if (strncmp(name, marks[i].text, strlen(marks[i].text)) == 0)
+			return marks[i].part;
+	return otherwise;
+}
+
+PlhCodePart
+plh_blamed_code_part(const PlhFrameText *frame)
+{
+	const char *module = frame->module == NULL ? NULL : plh_stack_text_base_name(frame->module);
+
+	if (frame->language != PLH_LANGUAGE_NONE)
+		return PLH_CODE_ROUTINE;
+	if (module == NULL)
+		return PLH_CODE_NONE;
+	if (strstr(module, ".so") != NULL)
+		return part_by_name(module, libraries, lengthof(libraries), PLH_CODE_EXTENSION);
+	if (frame->file != NULL)
+		return part_by_file(frame->file);
+	return frame->function == NULL ? PLH_CODE_SERVER :
+		part_by_name(frame->function, names, lengthof(names), PLH_CODE_SERVER);
+}
+
+const char *
+plh_blamed_code_part_name(PlhCodePart part)
+{
+	return part_names[part];
 }

@@ -23,7 +23,6 @@
 /* A node narrower than one part in this many of the whole is not drawn. */
 #define NARROWEST_PART 10000
 
-/* Identity of a node. */
 typedef struct NodeKey
 {
 	PlhCallNode *parent;
@@ -31,7 +30,6 @@ typedef struct NodeKey
 	const char *module;
 } NodeKey;
 
-/* The hash table finds the node of a key. */
 typedef struct NodeEntry
 {
 	NodeKey		key;
@@ -78,14 +76,6 @@ is_same_key(NodeKey left, NodeKey right)
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-/* A tree that is being built. */
-typedef struct Builder
-{
-	PlhCallTree *tree;
-	nodes_hash *nodes;
-} Builder;
-
-/* Make a node of width 0, and link it to its parent, if any. */
 static PlhCallNode *
 make_node(PlhCallNode *parent, const char *name)
 {
@@ -102,13 +92,12 @@ make_node(PlhCallNode *parent, const char *name)
 	return node;
 }
 
-/* Find the child with this name in this module, or make it. */
 static PlhCallNode *
-find_child(Builder *builder, PlhCallNode *parent, const char *name, const char *module)
+find_child(nodes_hash *nodes, PlhCallNode *parent, const char *name, const char *module)
 {
 	NodeKey		key = {parent, name, module};
 	bool		found;
-	NodeEntry  *entry = nodes_insert(builder->nodes, key, &found);
+	NodeEntry  *entry = nodes_insert(nodes, key, &found);
 
 	if (!found)
 	{
@@ -118,7 +107,6 @@ find_child(Builder *builder, PlhCallNode *parent, const char *name, const char *
 	return entry->node;
 }
 
-/* Add the figures of a site to a node of its stack. */
 static void
 count_site(PlhCallNode *node, const PlhListedSite *listed)
 {
@@ -144,51 +132,44 @@ note_line(PlhCallNode *node, const PlhFrameText *frame)
 		node->line = 0;
 }
 
-/*
- * The module of a frame; NULL if the frame only says that there is no stack.
- */
+/* NULL if the frame only says that there is no stack. */
 static const char *
 module_of_frame(const PlhFrameText *frame)
 {
-	if (frame->module == NULL && frame->text[0] == '[')
-		return NULL;
-	return plh_stack_text_module_name(frame);
+	return frame->module == NULL && frame->text[0] == '[' ? NULL :
+		plh_stack_text_module_name(frame);
 }
 
-/* Add a site to the tree, from the outermost function on. */
+/* Add a site to the tree of a node, from the outermost function on. */
 static void
-add_site(Builder *builder, const PlhListedSite *listed, bool with_context, bool with_query)
+add_site(nodes_hash *nodes, PlhCallNode *node, const PlhListedSite *listed,
+		 bool with_context, bool with_query)
 {
-	PlhCallNode *node = builder->tree->root;
-
 	if (plh_listed_site_bytes(listed) == 0)
 		return;
 	count_site(node, listed);
 	if (with_context)
 	{
-		node = find_child(builder, node, listed->context_name != NULL ?
-						  listed->context_name : PLH_NO_CONTEXT_NAME, NULL);
+		node = find_child(nodes, node, plh_listed_site_context(listed), NULL);
 		count_site(node, listed);
 	}
 	if (with_query)
 	{
-		node = find_child(builder, node, listed->query != NULL ?
-						  listed->query : "[no statement]", NULL);
+		node = find_child(nodes, node, plh_listed_site_statement(listed), NULL);
 		count_site(node, listed);
 	}
 	for (int i = listed->stack.frame_count - 1; i >= 0; i--)
 	{
 		const PlhFrameText *frame = &listed->stack.frames[i];
 
-		node = find_child(builder, node, plh_stack_text_function_name(frame),
+		node = find_child(nodes, node, plh_stack_text_function_name(frame),
 						  module_of_frame(frame));
-		node->part = plh_code_part_of(frame);
+		node->part = plh_blamed_code_part(frame);
 		note_line(node, frame);
 		count_site(node, listed);
 	}
 }
 
-/* Compare for qsort: the widest node first, and by name among equals. */
 static int
 compare_widths(const void *a, const void *b)
 {
@@ -200,7 +181,6 @@ compare_widths(const void *a, const void *b)
 	return strcmp(left->name, right->name);
 }
 
-/* Sort the children of a node, the widest first. */
 static void
 sort_children(PlhCallNode *parent)
 {
@@ -222,9 +202,7 @@ sort_children(PlhCallNode *parent)
 	pfree(children);
 }
 
-/*
- * Compare for the heap: the wider node first, among equals the one higher up.
- */
+/* For the heap: the wider node first, among equals the one higher up. */
 static int
 compare_candidates(Datum a, Datum b, void *arg)
 {
@@ -236,9 +214,7 @@ compare_candidates(Datum a, Datum b, void *arg)
 	return right->depth - left->depth;
 }
 
-/*
- * Make a node a candidate for drawing, if there is one and it is wide enough.
- */
+/* Make a node a candidate for drawing, if there is one and it is wide enough. */
 static void
 add_candidate(binaryheap *candidates, PlhCallNode *node, int64 min_width)
 {
@@ -273,7 +249,6 @@ choose_drawn(PlhCallNode *root, int room)
 	binaryheap_free(candidates);
 }
 
-/* Count a node and all nodes below it. */
 static int
 count_all(const PlhCallNode *node)
 {
@@ -290,7 +265,7 @@ count_all(const PlhCallNode *node)
 static PlhCallNode *
 merge_nodes(PlhCallTree *tree, const PlhCallNode *nodes)
 {
-	PlhCallNode *sum = palloc0(sizeof(PlhCallNode));
+	PlhCallNode *sum = make_node(NULL, NULL);
 	int			merged = 0;
 
 	for (const PlhCallNode *node = nodes; node != NULL; node = node->next)
@@ -309,9 +284,7 @@ merge_nodes(PlhCallTree *tree, const PlhCallNode *nodes)
 	return sum;
 }
 
-/*
- * Merge the children that are not drawn, of this node and of those below it.
- */
+/* Merge the children that are not drawn, of this node and of those below it. */
 static void
 merge_narrow(PlhCallTree *tree, PlhCallNode *parent)
 {
@@ -332,29 +305,23 @@ merge_narrow(PlhCallTree *tree, PlhCallNode *parent)
 		*link = merge_nodes(tree, *link);
 }
 
-/*
- * Make the tree of a list, if wanted with memory contexts and statements as the first levels.  It
- * has at most "max_nodes" nodes: half of them are chosen to be drawn, since each may get one more
- * child for those that are merged.
- */
 PlhCallTree *
 plh_call_tree_make(const PlhSiteList *list, bool with_context, bool with_query, int max_nodes)
 {
-	Builder		builder;
+	PlhCallTree *tree = palloc0(sizeof(PlhCallTree));
+	nodes_hash *nodes = nodes_create(CurrentMemoryContext, 4096,
+									 (void *) (uintptr_t) plh_hash_seed_draw());
 
 	Assert(max_nodes >= 2);
-	builder.tree = palloc0(sizeof(PlhCallTree));
-	builder.tree->root = make_node(NULL, "all");
-	builder.nodes = nodes_create(CurrentMemoryContext, 4096,
-								 (void *) (uintptr_t) plh_hash_seed_draw());
+	tree->root = make_node(NULL, "all");
 	for (int i = 0; i < list->count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		add_site(&builder, &list->sites[i], with_context, with_query);
+		add_site(nodes, tree->root, &list->sites[i], with_context, with_query);
 	}
-	builder.tree->frames = 1 + (int) builder.nodes->members;
-	choose_drawn(builder.tree->root, max_nodes / 2);
-	merge_narrow(builder.tree, builder.tree->root);
-	nodes_destroy(builder.nodes);
-	return builder.tree;
+	tree->frames = 1 + (int) nodes->members;
+	choose_drawn(tree->root, max_nodes / 2);
+	merge_narrow(tree, tree->root);
+	nodes_destroy(nodes);
+	return tree;
 }

@@ -8,12 +8,10 @@
  */
 #pragma once
 
-#include "report/code_part.h"
+#include "report/blamed_code.h"
 #include "report/site_list.h"
 
-/*
- * A function that is called by its parent; or a memory context or statement.
- */
+/* A function that is called by its parent; or a memory context or statement. */
 typedef struct PlhCallNode
 {
 	struct PlhCallNode *parent;
@@ -43,6 +41,10 @@ typedef struct PlhCallTree
 	int			merged;			/* number of frames that were merged */
 } PlhCallTree;
 
-/* "max_nodes" must be 2 or more. */
+/*
+ * The tree of a list, if wanted with memory contexts and statements as the first levels.  It has at
+ * most "max_nodes" nodes, 2 or more: half of them are chosen to be drawn, since each may get one
+ * more child for those that are merged.
+ */
 extern PlhCallTree *plh_call_tree_make(const PlhSiteList *list, bool with_context, bool with_query,
 									   int max_nodes);

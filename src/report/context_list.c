@@ -1,36 +1,34 @@
 /*
  * context_list.c
  *	  The memory contexts of a process by name and lifetime: what the last census counted of
- *	  them, and what the call sites in them hold.
+ *	  them, what the call sites in them hold, and what they are of, in words.
+ *
+ * The figures may be damaged ones.
  */
 #include "postgres.h"
 
+#include "base/plural.h"
 #include "profile/site_facts.h"
 #include "reader/collections.h"
 #include "reader/database_text.h"
+#include "reader/redaction.h"
 #include "report/context_list.h"
+#include "report/one_line.h"
+#include "report/words.h"
 
-/* The list, and for how many contexts there is room. */
-typedef struct Building
-{
-	PlhContextList *list;
-	int			room;
-} Building;
+/* What statement_text.c leaves of a text of which nothing may be shown. */
+#define NOTHING_KEPT "..."
 
-/* Enter what is known of one site, or of a census' record. */
 static void
-add(Building *building, const PlhListedContext *context)
+add(PlhContextList *list, const PlhListedContext *context)
 {
-	PlhContextList *list = building->list;
-
-	list->contexts = plh_array_grow(list->contexts, list->count, &building->room,
+	list->contexts = plh_array_grow(list->contexts, list->count, &list->room,
 									sizeof(PlhListedContext));
 	list->contexts[list->count++] = *context;
 }
 
-/* Enter the sites one by one. */
 static void
-add_sites(Building *building, const PlhProfileImage *image, const PlhBaseline *baseline)
+add_sites(PlhContextList *list, const PlhProfileImage *image, const PlhBaseline *baseline)
 {
 	PlhSiteFacts facts;
 	uint32		position = 0;
@@ -46,13 +44,12 @@ add_sites(Building *building, const PlhProfileImage *image, const PlhBaseline *b
 			.sites = 1
 		};
 
-		add(building, &context);
+		add(list, &context);
 	}
 }
 
-/* Enter what the last census has counted. */
 static void
-add_counts(Building *building, const PlhProfileImage *image)
+add_counts(PlhContextList *list, const PlhProfileImage *image)
 {
 	const PlhContextRecord *record;
 	uint32		position = 0;
@@ -68,11 +65,10 @@ add_counts(Building *building, const PlhProfileImage *image)
 		};
 
 		if (record->instances > 0 && plh_profile_image_string(image, record->context_name) != NULL)
-			add(building, &context);
+			add(list, &context);
 	}
 }
 
-/* qsort comparator: by what tells one row from another. */
 static int
 compare_keys(const void *a, const void *b)
 {
@@ -125,20 +121,15 @@ merge(PlhContextList *list)
 	list->count = merged;
 }
 
-/*
- * The contexts of an image, in the current memory context.  "baseline" is NULL where there is none.
- */
 PlhContextList *
 plh_context_list_make(const PlhProfileImage *image, const PlhBaseline *baseline)
 {
-	Building	building = {.room = 256};
-	PlhContextList *list = palloc(sizeof(PlhContextList));
+	PlhContextList *list = palloc0(sizeof(PlhContextList));
 
-	list->count = 0;
-	list->contexts = palloc(sizeof(PlhListedContext) * building.room);
-	building.list = list;
-	add_sites(&building, image, baseline);
-	add_counts(&building, image);
+	list->room = 256;
+	list->contexts = palloc(sizeof(PlhListedContext) * list->room);
+	add_sites(list, image, baseline);
+	add_counts(list, image);
 	qsort(list->contexts, list->count, sizeof(PlhListedContext), compare_keys);
 	merge(list);
 	qsort(list->contexts, list->count, sizeof(PlhListedContext), compare_sizes);
@@ -152,4 +143,95 @@ plh_context_list_name(const PlhProfileImage *image, uint32 name)
 
 	return string == NULL ? NULL :
 		plh_database_text_fit_foreign(string->text, string->text_bytes, image->header->encoding);
+}
+
+/* Are there many fewer contexts than when examples were taken?  Those may be gone. */
+static bool
+is_outdated(const PlhContextRecord *record)
+{
+	return record->instances < record->looked_contexts - record->looked_contexts / 4 ||
+		record->bytes < record->looked_bytes - record->looked_bytes / 4;
+}
+
+static bool
+is_counted(const PlhExampleRecord *example)
+{
+	return (example->flags & PLH_EXAMPLE_UNCOUNTED) == 0;
+}
+
+/* What an example tells of the contexts, and of how many. */
+static char *
+example_text(const PlhExampleRecord *example, const PlhProfileImage *image, int columns)
+{
+	const char *whole = plh_database_text_fit_foreign(example->text, example->text_bytes,
+													  image->header->encoding);
+	const char *text;
+
+	/* it may be a statement, and names are none of its literals */
+	if (strcmp(whole, NOTHING_KEPT) == 0)
+		text = "a statement whose text is not kept";
+	else
+		text = plh_one_line(plh_redaction_statement(whole), columns);
+	if (!is_counted(example))
+		return pstrdup(text);
+	return psprintf("%s%s" INT64_FORMAT " %s (%s) %s %s",
+					example->flags & PLH_EXAMPLE_AT_LEAST ? "at least " : "",
+					example->flags & PLH_EXAMPLE_ABOUT ? "about " : "",
+					example->contexts,
+					plh_plural(example->contexts, "context", "contexts"),
+					plh_words_size(example->bytes),
+					example->flags & PLH_EXAMPLE_VARIES ? "such as" : "of", text);
+}
+
+/* Fills in the examples that have a text.  Returns how many there are. */
+static int
+find_examples(const PlhExampleRecord *examples[PLH_EXAMPLES],
+			  const PlhContextRecord *record, const PlhProfileImage *image)
+{
+	const PlhExampleRecord *example;
+	uint32		offset = record->examples;
+	int			count = 0;
+
+	for (int i = 0; i < PLH_EXAMPLES &&
+		 (example = plh_profile_image_example(image, offset)) != NULL; i++)
+	{
+		if (example->text_bytes > 0)
+			examples[count++] = example;
+		offset = example->next;
+	}
+	return count;
+}
+
+bool
+plh_context_list_has_counts(const PlhContextRecord *record, const PlhProfileImage *image)
+{
+	const PlhExampleRecord *examples[PLH_EXAMPLES];
+	int			found = find_examples(examples, record, image);
+
+	while (found > 0 && !is_counted(examples[found - 1]))
+		found--;
+	return found > 0;
+}
+
+int
+plh_context_list_examples(const PlhContextRecord *record,
+						  const PlhProfileImage *image, int columns,
+						  char *texts[PLH_EXAMPLES])
+{
+	const PlhExampleRecord *examples[PLH_EXAMPLES];
+	bool		any_counted;
+	int			found;
+	int			count = 0;
+
+	if (record == NULL || is_outdated(record))
+		return 0;
+	found = find_examples(examples, record, image);
+	any_counted = plh_context_list_has_counts(record, image);
+	for (int i = 0; i < found; i++)
+	{
+		/* one of many says nothing beside those that have most */
+		if (is_counted(examples[i]) || !any_counted)
+			texts[count++] = example_text(examples[i], image, columns);
+	}
+	return count;
 }

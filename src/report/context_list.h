@@ -1,7 +1,7 @@
 /*
  * context_list.h
  *	  The memory contexts of a process by name and lifetime: what the last census counted of
- *	  them, and what the call sites in them hold.
+ *	  them, what the call sites in them hold, and what they are of, in words.
  *
  * Never called inside palloc.
  */
@@ -29,11 +29,25 @@ typedef struct PlhListedContext
 typedef struct PlhContextList
 {
 	int			count;
+	int			room;			/* for so many */
 	PlhListedContext *contexts; /* the largest by either figure first */
 } PlhContextList;
 
+/* In the current memory context.  "baseline" is NULL where there is none. */
 extern PlhContextList *plh_context_list_make(const PlhProfileImage *image,
 											 const PlhBaseline *baseline);
 
 /* The name of contexts by its offset, fit for this database; NULL if there is none. */
 extern const char *plh_context_list_name(const PlhProfileImage *image, uint32 name);
+
+/*
+ * What contexts of a name are of: fills in palloc'd texts of what has most, in one line and fit for
+ * this database, and returns how many there are: 0 where it is not known, or no longer true.  The
+ * record may be NULL.  A text of a statement or an object is cut to so many characters.
+ */
+extern int	plh_context_list_examples(const PlhContextRecord *record, const PlhProfileImage *image,
+									  int columns, char *texts[PLH_EXAMPLES]);
+
+/* Do any of them tell how many contexts are like them? */
+extern bool plh_context_list_has_counts(const PlhContextRecord *record,
+										const PlhProfileImage *image);

@@ -11,9 +11,7 @@
 #include "reader/redaction.h"
 #include "report/death_text.h"
 
-/*
- * Say how a process died.  The kind comes from a profile and may be any.
- */
+/* The kind comes from a profile and may be any. */
 char *
 plh_death_text(const PlhDeath *death)
 {
@@ -46,9 +44,6 @@ append_name(StringInfo output, const char *what, const char *name, Oid oid,
 		appendStringInfo(output, "%s%s with OID %u", separator, what, oid);
 }
 
-/*
- * Say for whom a process worked, as far as it knew that itself.
- */
 char *
 plh_death_text_names(const PlhProfileHeader *header)
 {
@@ -64,9 +59,6 @@ plh_death_text_names(const PlhProfileHeader *header)
 	return names.data;
 }
 
-/*
- * Say that a process crashed, and how; NULL if it did not.
- */
 const char *
 plh_death_text_crash(const PlhProfileImage *image)
 {
@@ -77,9 +69,6 @@ plh_death_text_crash(const PlhProfileImage *image)
 	return death == NULL ? "crashed" : psprintf("crashed, %s", death);
 }
 
-/*
- * Say when and how a process crashed, and for whom it worked.
- */
 char *
 plh_death_text_of_crash(const PlhProfileImage *image)
 {

@@ -13,7 +13,6 @@
 #include "reader/frame_names.h"
 #include "report/dump_symbols.h"
 
-/* Add the functions that a frame is in. */
 static void
 add_frame(StringInfo part, PlhSymbols *symbols, const PlhProfileImage *image, PlhFrame frame)
 {
@@ -26,9 +25,6 @@ add_frame(StringInfo part, PlhSymbols *symbols, const PlhProfileImage *image, Pl
 		plh_frame_names_add(part, frame, &found.frames[i]);
 }
 
-/*
- * Look up all frames of an image, each of them once, and make the names for its dump.
- */
 void
 plh_dump_symbols_make(PlhSymbols *symbols, const PlhProfileImage *image, PlhDumpExtras *extras)
 {

@@ -10,8 +10,6 @@
 #include "profile/dump_copy.h"
 #include "symbols/symbols.h"
 
-/*
- * Sets the names of functions of "extras", palloc'd in the current memory context.
- */
+/* Looks up each frame once, for the names of "extras"; palloc'd in the current memory context. */
 extern void plh_dump_symbols_make(PlhSymbols *symbols, const PlhProfileImage *image,
 								  PlhDumpExtras *extras);

@@ -1,17 +1,13 @@
 /*
  * flamegraph.c
- *	  Draws a list of sites: one interactive SVG that needs no other file.
+ *	  Draws a list of sites: one interactive SVG that needs no other file; or writes the folded
+ *	  stacks of which other tools draw flame graphs.
  *
  * The outermost function is at the top, so that one deep stack does not push wide frames out of the
- * window.  Frames that all stacks begin with are drawn as one.  Colours, which are the style's,
- * tell the parts of the server.
+ * window.  Frames that all stacks begin with are drawn as one.  src/report/README says more.
  *
- * Each frame is an <svg> element of its own, placed in percent.  So even without a script the
- * picture is as wide as its window, and names are cut at the edges of their frames.  The script
- * (flamegraph.js) zooms and searches.
- *
- * The text of the picture is ASCII, with character references for the rest: no name can end its
- * element, and the client's encoding does not matter.
+ * Of folded stacks each is a line: its functions from the outermost on with ";" between them, a
+ * blank, and the bytes.  Growth is two figures, the bytes before and the bytes after.
  */
 #include "postgres.h"
 
@@ -28,8 +24,8 @@
 #include "report/call_tree.h"
 #include "report/death_text.h"
 #include "report/flamegraph.h"
-#include "report/one_line.h"
 #include "report/text_numbers.h"
+#include "report/one_line.h"
 #include "report/words.h"
 
 #include "report/flamegraph_script.h"
@@ -78,28 +74,22 @@ typedef struct Picture
 	const char *statement;		/* that most was allocated by; or NULL */
 } Picture;
 
-/* Make the text of a size; growth has a sign. */
 static char *
 signed_size(int64 bytes, bool growth)
 {
 	return psprintf("%s%s", growth && bytes > 0 ? "+" : "", plh_words_size(bytes));
 }
 
-/*
- * Red has grown, blue has shrunk; where both nearly cancel, the colour is pale.
- */
+/* Red has grown, blue has shrunk; where both nearly cancel, the colour is pale. */
 static char *
 growth_colour(const PlhCallNode *node)
 {
 	double		part = node->width == 0 ? 0 : (double) node->bytes / node->width;
 	int			pale = 235 - (int) (150 * fabs(part));
 
-	if (part >= 0)
-		return psprintf("#%02x%02x%02x", 240, pale, pale);
-	return psprintf("#%02x%02x%02x", pale, pale, 245);
+	return part >= 0 ? psprintf("#f0%02x%02x", pale, pale) : psprintf("#%02x%02xf5", pale, pale);
 }
 
-/* The fill of a frame: how it grew, or else that of its part of the server. */
 static const char *
 node_fill(const Picture *picture, const PlhCallNode *node)
 {
@@ -118,7 +108,6 @@ node_name(const Picture *picture, const PlhCallNode *node)
 					node->name, picture->folded + 1);
 }
 
-/* Append the text that is shown when the pointer is on the frame. */
 static void
 append_tooltip(Picture *picture, const PlhCallNode *node)
 {
@@ -189,7 +178,6 @@ title_of(const Picture *picture)
 					"at its peak");
 }
 
-/* Append a line above the picture. */
 static void
 append_line(Picture *picture, const char *class, int y, const char *text)
 {
@@ -208,7 +196,6 @@ names_text(const PlhSiteList *list)
 	return "";
 }
 
-/* Append the facts above the picture. */
 static void
 append_facts(Picture *picture)
 {
@@ -266,7 +253,6 @@ note_parts(Picture *picture, const PlhCallNode *node)
 		note_parts(picture, child);
 }
 
-/* Append the legend of the colours. */
 static void
 append_legend(Picture *picture)
 {
@@ -274,13 +260,13 @@ append_legend(Picture *picture)
 	{
 		append_legend_entry(picture, "fill=\"#f05555\"", "grew");
 		append_legend_entry(picture, "fill=\"#5555f5\"", "shrank");
-		append_legend_entry(picture, "fill=\"#f0ebeb\"", "both, about as much");
+		append_legend_entry(picture, "fill=\"#f0ebeb\"", "grew and shrank by similar amounts");
 		return;
 	}
 	for (PlhCodePart part = PLH_CODE_NONE + 1; part < PLH_CODE_PARTS; part++)
 		if (picture->has_part[part])
 			append_legend_entry(picture, psprintf("class=\"p%d\"", (int) part),
-								plh_code_part_name(part));
+								plh_blamed_code_part_name(part));
 }
 
 /* Find the frames that all stacks begin with, and that lead to others. */
@@ -349,9 +335,6 @@ append_tools(Picture *picture)
 					 y, y + 16, y + 16, y + 40);
 }
 
-/*
- * Append the picture of a list, if wanted with memory contexts and statements as the first levels.
- */
 void
 plh_flamegraph_append(StringInfo output, const PlhSiteList *list,
 					  bool with_context, bool with_query)
@@ -390,4 +373,94 @@ plh_flamegraph_append(StringInfo output, const PlhSiteList *list,
 	append_tools(&picture);
 	append_frame(&picture, picture.trunk != NULL ? picture.trunk : picture.tree->root, 0);
 	appendStringInfo(output, "<script><![CDATA[\n%s]]></script>\n</svg>\n", flamegraph_script);
+}
+
+/* A line of folded stacks, before it is written. */
+typedef struct FoldedLine
+{
+	const char *stack;
+	int64		bytes;
+	int64		old_bytes;
+} FoldedLine;
+
+/* Append a name, without the characters that would end it or its line. */
+static void
+append_name(StringInfo stack, const char *name)
+{
+	if (stack->len > 0)
+		appendStringInfoChar(stack, ';');
+	for (; *name != '\0'; name++)
+	{
+		if (*name == ';')
+			appendStringInfoChar(stack, ':');
+		else if ((unsigned char) *name < ' ' || *name == 0x7F)
+			appendStringInfoChar(stack, ' ');
+		else
+			appendStringInfoChar(stack, *name);
+	}
+}
+
+/* Make the text of a site's stack in a buffer.  Returns a copy of it. */
+static const char *
+fold_stack(StringInfo stack, const PlhListedSite *listed, bool with_context, bool with_query)
+{
+	resetStringInfo(stack);
+	if (with_context)
+		append_name(stack, plh_listed_site_context(listed));
+	if (with_query)
+		append_name(stack, plh_listed_site_statement(listed));
+	for (int i = listed->stack.frame_count - 1; i >= 0; i--)
+		append_name(stack, plh_stack_text_function_name(&listed->stack.frames[i]));
+	return pnstrdup(stack->data, stack->len);
+}
+
+static int
+compare_lines(const void *a, const void *b)
+{
+	return strcmp(((const FoldedLine *) a)->stack, ((const FoldedLine *) b)->stack);
+}
+
+void
+plh_flamegraph_append_folded(StringInfo output, const PlhSiteList *list,
+							 bool with_context, bool with_query)
+{
+	FoldedLine *lines = palloc(sizeof(FoldedLine) * Max(list->count, 1));
+	StringInfoData stack;
+	int			last = 0;
+
+	if (list->count == 0)
+		return;
+	initStringInfo(&stack);
+	for (int i = 0; i < list->count; i++)
+	{
+		const PlhListedSite *listed = &list->sites[i];
+
+		CHECK_FOR_INTERRUPTS();
+		lines[i] = (FoldedLine)
+		{
+			fold_stack(&stack, listed, with_context, with_query), listed->bytes, listed->old_bytes
+		};
+	}
+	qsort(lines, list->count, sizeof(FoldedLine), compare_lines);
+	for (int i = 1; i < list->count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (strcmp(lines[i].stack, lines[last].stack) != 0)
+			lines[++last] = lines[i];
+		else
+		{
+			lines[last].bytes += lines[i].bytes;
+			lines[last].old_bytes += lines[i].old_bytes;
+		}
+	}
+	for (int i = 0; i <= last; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (lines[i].bytes == 0 && lines[i].old_bytes == 0)
+			continue;
+		appendStringInfo(output, "%s ", lines[i].stack);
+		if (list->growth)
+			appendStringInfo(output, "%lld ", (long long) lines[i].old_bytes);
+		appendStringInfo(output, "%lld\n", (long long) lines[i].bytes);
+	}
 }

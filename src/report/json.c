@@ -57,13 +57,6 @@ plh_json_null(StringInfo json)
 }
 
 void
-plh_json_flag(StringInfo json, bool value)
-{
-	part(json);
-	appendStringInfoString(json, value ? "true" : "false");
-}
-
-void
 plh_json_number(StringInfo json, int64 value)
 {
 	part(json);
@@ -99,17 +92,15 @@ static void
 append_code(StringInfo json, pg_wchar code)
 {
 	if (code > 0xFFFF)
-	{
 		appendStringInfo(json, "\\u%04x\\u%04x", (unsigned) (0xD800 + ((code - 0x10000) >> 10)),
 						 (unsigned) (0xDC00 + ((code - 0x10000) & 0x3FF)));
-		return;
-	}
-	appendStringInfo(json, "\\u%04x", (unsigned) code);
+	else
+		appendStringInfo(json, "\\u%04x", (unsigned) code);
 }
 
-/* Append UTF-8 up to "end" as ASCII; with "quotes", what stands within quotes. */
+/* Append UTF-8 up to "end" as ASCII that stands within quotes. */
 static void
-append_ascii(StringInfo json, const char *text, const char *end, bool quotes)
+append_ascii(StringInfo json, const char *text, const char *end)
 {
 	const unsigned char *c = (const unsigned char *) text;
 
@@ -117,8 +108,8 @@ append_ascii(StringInfo json, const char *text, const char *end, bool quotes)
 	{
 		pg_wchar	code = utf8_to_unicode(c);
 
-		if (code >= 0x7F || code == '<' || code == '>' || code == '&' ||
-			(quotes && (code < ' ' || code == '"' || code == '\\')))
+		if (code < ' ' || code >= 0x7F || code == '<' || code == '>' || code == '&' ||
+			code == '"' || code == '\\')
 			append_code(json, code);
 		else
 			appendStringInfoChar(json, (char) code);
@@ -142,7 +133,7 @@ plh_json_text(StringInfo json, const char *text)
 	length = strlen(utf8);
 	appendStringInfoChar(json, '"');
 	if (length <= MOST_TEXT_BYTES)
-		append_ascii(json, utf8, utf8 + length, true);
+		append_ascii(json, utf8, utf8 + length);
 	else
 	{
 		int			half = pg_encoding_mbcliplen(PG_UTF8, utf8, length, MOST_TEXT_BYTES / 2);
@@ -151,12 +142,19 @@ plh_json_text(StringInfo json, const char *text)
 		/* a character of UTF-8 begins with a byte that is none of these */
 		while (((unsigned char) utf8[rest] & 0xC0) == 0x80)
 			rest++;
-		append_ascii(json, utf8, utf8 + half, true);
+		append_ascii(json, utf8, utf8 + half);
 		appendStringInfoString(json, "...");
-		append_ascii(json, utf8 + rest, utf8 + length, true);
+		append_ascii(json, utf8 + rest, utf8 + length);
 	}
 	appendStringInfoChar(json, '"');
 	pfree(utf8);
+}
+
+void
+plh_json_put_open(StringInfo json, const char *key, char bracket)
+{
+	plh_json_key(json, key);
+	plh_json_open(json, bracket);
 }
 
 void
@@ -177,7 +175,7 @@ void
 plh_json_put_flag(StringInfo json, const char *key, bool value)
 {
 	plh_json_key(json, key);
-	plh_json_flag(json, value);
+	appendStringInfoString(json, value ? "true" : "false");
 }
 
 void
@@ -192,4 +190,14 @@ plh_json_put_text(StringInfo json, const char *key, const char *text)
 {
 	plh_json_key(json, key);
 	plh_json_text(json, text);
+}
+
+void
+plh_json_put_zone(StringInfo json, TimestampTz at)
+{
+	pg_time_t	seconds = timestamptz_to_time_t(at);
+	const struct pg_tm *local = pg_localtime(&seconds, session_timezone);
+
+	plh_json_put_number(json, "utc_offset", local == NULL ? 0 : local->tm_gmtoff);
+	plh_json_put_text(json, "zone", local == NULL ? "UTC" : local->tm_zone);
 }

@@ -19,7 +19,6 @@ extern void plh_json_key(StringInfo json, const char *key);
 
 /* Values. */
 extern void plh_json_null(StringInfo json);
-extern void plh_json_flag(StringInfo json, bool value);
 extern void plh_json_number(StringInfo json, int64 value);
 extern void plh_json_if(StringInfo json, bool is_known, int64 value);
 
@@ -32,9 +31,13 @@ extern void plh_json_time(StringInfo json, TimestampTz at);
 /* A text of this database, cut in its middle if it is very long; null for NULL. */
 extern void plh_json_text(StringInfo json, const char *text);
 
-/* A key with its value. */
+/* A key with its value, or with the begin of an object or an array. */
+extern void plh_json_put_open(StringInfo json, const char *key, char bracket);
 extern void plh_json_put_number(StringInfo json, const char *key, int64 value);
 extern void plh_json_put_if(StringInfo json, const char *key, bool is_known, int64 value);
 extern void plh_json_put_flag(StringInfo json, const char *key, bool value);
 extern void plh_json_put_time(StringInfo json, const char *key, TimestampTz at);
 extern void plh_json_put_text(StringInfo json, const char *key, const char *text);
+
+/* The session's time zone as of that time: its offset from UTC in seconds, and its name. */
+extern void plh_json_put_zone(StringInfo json, TimestampTz at);

@@ -10,12 +10,6 @@
 #include "report/largest_statements.h"
 #include "report/one_line.h"
 
-static bool
-is_text(const char *left, const char *right)
-{
-	return left == right || (left != NULL && right != NULL && strcmp(left, right) == 0);
-}
-
 /* Is one that is called like that there already, with a higher peak? */
 static bool
 has(const PlhLargestStatements *largest, const PlhLargeStatement *statement)
@@ -24,7 +18,8 @@ has(const PlhLargestStatements *largest, const PlhLargeStatement *statement)
 	{
 		const PlhLargeStatement *other = &largest->statements[i];
 
-		if (other->query_id == statement->query_id && is_text(other->query, statement->query))
+		if (other->query_id == statement->query_id &&
+			plh_texts_are_same(other->query, statement->query))
 			return true;
 	}
 	return false;
@@ -33,10 +28,7 @@ has(const PlhLargestStatements *largest, const PlhLargeStatement *statement)
 static void
 add(PlhLargestStatements *largest, const PlhStatementEntry *entry)
 {
-	PlhLargeStatement statement = {
-		.query_id = entry->query_id,
-		.peak_bytes = entry->max_peak_bytes
-	};
+	PlhLargeStatement statement = {.query_id = entry->query_id,.peak_bytes = entry->max_peak_bytes};
 
 	if (entry->text_bytes > 0)
 		statement.query = plh_one_line(plh_database_text_fit_foreign(entry->text, entry->text_bytes,
@@ -54,10 +46,8 @@ plh_largest_statements_find(PlhLargestStatements *largest, PlhRoleFilter may_see
 
 	largest->count = 0;
 	for (int i = 0; i < peaks->count && largest->count < PLH_LARGEST_STATEMENTS; i++)
-	{
 		if (plh_statement_list_copy(entry, peaks->peaks[i].index) && may_see(entry->role_oid))
 			add(largest, entry);
-	}
 	pfree(entry);
 	pfree(peaks);
 }

@@ -31,7 +31,6 @@ is_of_no_interest(const char *path)
 		strcmp(path, my_exec_path) == 0;
 }
 
-/* Does the server itself name that library as one that it needs? */
 static bool
 is_needed_by_server(const char *path)
 {
@@ -107,7 +106,6 @@ names_of_callers(const List *binaries, const List *others, bool in_others, PlhSy
 	return names.len == 0 ? NULL : names.data;
 }
 
-/* Has the process compiled queries? */
 static bool
 has_used_jit(const List *binaries)
 {

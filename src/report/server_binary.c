@@ -55,21 +55,16 @@ find_module(const PlhProfileImage *image, const PlhModuleRecord *server,
 	return NULL;
 }
 
-/*
- * Find the server's binary.  That of a dump may be another one, which is called the same; and no
- * stack may have it.
- */
 const PlhModuleRecord *
 plh_server_binary_find(const PlhProfileImage *image, uint64 *text_start)
 {
 	const PlhModuleRecord *own = own_server();
-	const PlhModuleRecord *module = NULL;
+	const PlhModuleRecord *module;
 
-	if (own != NULL)
-		module = find_module(image, own, plh_profile_image_is_same_module);
-	if (own != NULL && module == NULL)
-		module = find_module(image, own, is_called_alike);
-	if (module != NULL)
+	if (own == NULL)
+		return NULL;
+	if ((module = find_module(image, own, plh_profile_image_is_same_module)) != NULL ||
+		(module = find_module(image, own, is_called_alike)) != NULL)
 	{
 		PlhPlacement *placement = palloc(sizeof(PlhPlacement));
 
@@ -78,7 +73,7 @@ plh_server_binary_find(const PlhProfileImage *image, uint64 *text_start)
 																 module->text_address));
 		return module;
 	}
-	if (own == NULL || image->header->pg_version != PG_VERSION_NUM)
+	if (image->header->pg_version != PG_VERSION_NUM)
 		return NULL;
 	*text_start = plh_dump_addresses_wanted(own) + own->text_address;
 	return own;

@@ -39,10 +39,6 @@ describe_last(PlhSiteList *list, PlhStackTexts *texts, HTAB *described)
 		*number = list->count;
 }
 
-/*
- * All sites of an image that ever had a sample, as they were at the time "at", or when the process
- * crashed.  With a baseline the list is of the growth since.
- */
 PlhSiteList *
 plh_site_list_make(PlhSymbols *symbols, const PlhProfileImage *image,
 				   const PlhBaseline *baseline, TimestampTz at)
@@ -78,10 +74,6 @@ plh_site_list_make(PlhSymbols *symbols, const PlhProfileImage *image,
 	return list;
 }
 
-/*
- * Returns the list of the sites of all processes together; with "growth", of what each process has
- * gained since its own baseline.
- */
 PlhSiteList *
 plh_site_list_make_merged(PlhSymbols *symbols, const PlhMergedProfiles *merged, bool growth,
 						  TimestampTz at)
@@ -96,9 +88,6 @@ plh_site_list_make_merged(PlhSymbols *symbols, const PlhMergedProfiles *merged, 
 	return list;
 }
 
-/*
- * Returns what a list is about: a process, or a number of processes.
- */
 const char *
 plh_site_list_title(const PlhSiteList *list)
 {
@@ -113,9 +102,6 @@ plh_site_list_title(const PlhSiteList *list)
 					psprintf(" (%d crashed)", merged->crashed_count));
 }
 
-/*
- * The sampling interval in words.
- */
 const char *
 plh_site_list_interval(const PlhSiteList *list)
 {
@@ -127,9 +113,6 @@ plh_site_list_interval(const PlhSiteList *list)
 					plh_words_size(merged->most_interval));
 }
 
-/*
- * The contexts that were sampled, in words.
- */
 const char *
 plh_site_list_scope(const PlhSiteList *list)
 {
@@ -139,9 +122,6 @@ plh_site_list_scope(const PlhSiteList *list)
 		"long-lived contexts" : "all contexts";
 }
 
-/*
- * Let a list show what each site held when the process held most.
- */
 void
 plh_site_list_take_peak(PlhSiteList *list)
 {
@@ -155,21 +135,38 @@ plh_site_list_take_peak(PlhSiteList *list)
 	}
 }
 
+static void
+keep_routines(PlhStackText *stack)
+{
+	static PlhFrameText no_routine = {.text = PLH_NO_ROUTINE_NAME};
+	int			count = 0;
+
+	for (int i = 0; i < stack->frame_count; i++)
+		if (stack->frames[i].language != PLH_LANGUAGE_NONE)
+			stack->frames[count++] = stack->frames[i];
+	if (count == 0)
+	{
+		stack->frames = &no_routine;
+		count = 1;
+	}
+	stack->frame_count = count;
+	stack->site_frame = 0;
+	stack->site = stack->frames[0].text;
+}
+
+void
+plh_site_list_keep_routines(PlhSiteList *list)
+{
+	for (int i = 0; i < list->count; i++)
+		keep_routines(&list->sites[i].stack);
+}
+
 static int
 compare_texts(const char *left, const char *right)
 {
 	if (left == NULL || right == NULL)
 		return (left != NULL) - (right != NULL);
 	return strcmp(left, right);
-}
-
-/* Compare statements that have no id: they are the same even if literals differ. */
-static int
-compare_queries(const char *left, const char *right)
-{
-	if (left == NULL || right == NULL)
-		return compare_texts(left, right);
-	return plh_statement_shape_compare(left, strlen(left), right, strlen(right));
 }
 
 /*
@@ -191,15 +188,15 @@ compare_sites(const void *a, const void *b)
 	order = compare_texts(left->context_name, right->context_name);
 	if (order == 0)
 		order = compare_texts(left->lifetime, right->lifetime);
-	if (order == 0 && left->query_id == 0)
-		order = compare_queries(left->query, right->query);
-	return order;
+	if (order != 0 || left->query_id != 0)
+		return order;
+
+	/* statements without an id are the same even if literals differ */
+	return left->query == NULL || right->query == NULL ? compare_texts(left->query, right->query) :
+		plh_statement_shape_compare(left->query, strlen(left->query),
+									right->query, strlen(right->query));
 }
 
-/*
- * Make the newer list one of growth since the older, which may be of another process.  A site that
- * is only in the older list becomes one of the newer.
- */
 void
 plh_site_list_subtract(PlhSiteList *newer, const PlhSiteList *older)
 {

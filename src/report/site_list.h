@@ -27,15 +27,37 @@ typedef struct PlhSiteList
 	PlhListedSite *sites;
 } PlhSiteList;
 
+/*
+ * All sites of an image that ever had a sample, as they were at the time "at", or when the process
+ * crashed.  With a baseline the list is of the growth since.
+ */
 extern PlhSiteList *plh_site_list_make(PlhSymbols *symbols, const PlhProfileImage *image,
 									   const PlhBaseline *baseline,
 									   TimestampTz at);
+
+/* Of all processes together; with "growth", of what each has gained since its own baseline. */
 extern PlhSiteList *plh_site_list_make_merged(PlhSymbols *symbols, const PlhMergedProfiles *merged,
 											  bool growth, TimestampTz at);
+
+/* Let a list show what each site held when the process held most. */
 extern void plh_site_list_take_peak(PlhSiteList *list);
+
+/*
+ * Make the newer list one of growth since the older, which may be of another process.  A site that
+ * is only in the older list becomes one of the newer.
+ */
 extern void plh_site_list_subtract(PlhSiteList *newer, const PlhSiteList *older);
 
-/* The texts belong to the current memory context. */
+/* What stands for the stack of a site that no routine allocates at. */
+#define PLH_NO_ROUTINE_NAME "[no routine]"
+
+/* Leave all frames in C out of the stacks. */
+extern void plh_site_list_keep_routines(PlhSiteList *list);
+
+/*
+ * The process or the number of processes, the sampling interval, and the contexts that were
+ * sampled.  The texts belong to the current memory context.
+ */
 extern const char *plh_site_list_title(const PlhSiteList *list);
 extern const char *plh_site_list_interval(const PlhSiteList *list);
 extern const char *plh_site_list_scope(const PlhSiteList *list);

@@ -40,10 +40,6 @@ append_name(StringInfo pattern, const char *name)
 	}
 }
 
-/*
- * A regular expression that matches allocation wrappers that do nothing else: pprof leaves out all
- * that they call, too.
- */
 char *
 plh_stack_text_wrappers_pattern(void)
 {
@@ -85,7 +81,6 @@ struct PlhStackTexts
 	HTAB	   *entries;		/* frames that were described, by PlhFrame */
 };
 
-/* Add a frame. */
 static PlhFrameText *
 add_empty(FrameList *list)
 {
@@ -97,9 +92,7 @@ add_empty(FrameList *list)
 	return frame;
 }
 
-/*
- * Add a frame whose palloc'd text is given, and becomes ours; the caller may fill in the rest.
- */
+/* Add a frame whose palloc'd text is given, and becomes ours; the caller may fill in the rest. */
 static PlhFrameText *
 add_frame(FrameList *list, char *text)
 {
@@ -118,9 +111,6 @@ kind_of_text(const void *frames, uint32 index)
 	return plh_allocation_wrappers_kind(((const PlhFrameText *) frames)[index].function);
 }
 
-/*
- * The last part of a path.
- */
 const char *
 plh_stack_text_base_name(const char *path)
 {
@@ -129,18 +119,12 @@ plh_stack_text_base_name(const char *path)
 	return separator != NULL ? separator + 1 : path;
 }
 
-/*
- * The function of a frame, or its text where the function has no known name.
- */
 const char *
 plh_stack_text_function_name(const PlhFrameText *frame)
 {
 	return frame->function != NULL ? frame->function : frame->text;
 }
 
-/*
- * The binary of a frame, without its directory.
- */
 const char *
 plh_stack_text_module_name(const PlhFrameText *frame)
 {
@@ -151,24 +135,15 @@ plh_stack_text_module_name(const PlhFrameText *frame)
 	return plh_stack_text_base_name(frame->module);
 }
 
-/*
- * The innermost routine of a stack, with its line; NULL if there is none.
- */
 const char *
 plh_stack_text_routine(const PlhStackText *stack)
 {
 	for (int i = 0; i < stack->frame_count; i++)
-	{
 		if (stack->frames[i].language != PLH_LANGUAGE_NONE)
 			return stack->frames[i].text;
-	}
 	return NULL;
 }
 
-/*
- * The innermost routines of a stack, from the one that allocates to its callers; NULL if there is
- * none.
- */
 const char *
 plh_stack_text_routines(const PlhStackText *stack)
 {
@@ -177,10 +152,8 @@ plh_stack_text_routines(const PlhStackText *stack)
 
 	initStringInfo(&text);
 	for (int i = 0; i < stack->frame_count && count < MOST_ROUTINES; i++)
-	{
 		if (stack->frames[i].language != PLH_LANGUAGE_NONE)
 			appendStringInfo(&text, "%s%s", count++ > 0 ? ", called by " : "", stack->frames[i].text);
-	}
 	return count > 0 ? text.data : NULL;
 }
 
@@ -202,16 +175,13 @@ static char *
 place_text(const PlhModuleRecord *module, uint64 address, PlhModuleStatus status)
 {
 	const char *word = plh_symbols_status_word(status);
+	char	   *place = psprintf("%s+0x%llx", plh_stack_text_base_name(module->path),
+								 (unsigned long long) address);
 
 	/* the vDSO is a module without a file */
-	if (word == NULL || strchr(module->path, '/') == NULL)
-		return psprintf("%s+0x%llx", plh_stack_text_base_name(module->path),
-						(unsigned long long) address);
-	return psprintf("%s+0x%llx [%s]", plh_stack_text_base_name(module->path),
-					(unsigned long long) address, word);
+	return word == NULL || strchr(module->path, '/') == NULL ? place : psprintf("%s [%s]", place, word);
 }
 
-/* Add a function that an address is in. */
 static void
 add_function(FrameList *list, const PlhModuleRecord *module, const PlhSourceFrame *source)
 {
@@ -254,7 +224,6 @@ add_outside_frame(FrameList *list, PlhFrame frame)
 		(void) add_frame(list, psprintf("0x%llx [JIT code]", (unsigned long long) address));
 }
 
-/* Add a frame of a routine. */
 static void
 add_routine_frame(FrameList *list, const PlhProfileImage *image, PlhFrame frame)
 {
@@ -294,7 +263,6 @@ add_found_frames(FrameList *list, PlhSymbols *symbols,
 		add_frame(list, place_text(module, address, found.status))->module = module->path;
 }
 
-/* Describe a frame, and keep what was found. */
 static void
 describe_frame(PlhStackTexts *texts, MemoEntry *entry)
 {
@@ -373,10 +341,6 @@ hash_frame(uint64 hash, const PlhProfileImage *image, PlhFrame frame)
 	return hash_bytes_extended((const unsigned char *) &address, sizeof(address), hash);
 }
 
-/*
- * Begin to describe stacks of an image.  The result, and all texts, belong to the current memory
- * context.
- */
 PlhStackTexts *
 plh_stack_text_open(PlhSymbols *symbols, const PlhProfileImage *image)
 {
@@ -389,10 +353,6 @@ plh_stack_text_open(PlhSymbols *symbols, const PlhProfileImage *image)
 	return texts;
 }
 
-/*
- * Describe a stack.  The array of its frames belongs to the current memory context; each frame is
- * looked up once, however many stacks it is in.
- */
 void
 plh_stack_text_describe(PlhStackTexts *texts, const PlhStackRecord *stack, PlhStackText *text)
 {

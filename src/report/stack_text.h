@@ -35,13 +35,28 @@ typedef struct PlhStackText
 /* Describes the stacks of one image, and keeps the frames that it has met. */
 typedef struct PlhStackTexts PlhStackTexts;
 
-/* Without symbols (NULL) only what the image says itself is known of frames. */
+/*
+ * Begin to describe stacks of an image, in the current memory context.  Without symbols (NULL) only
+ * what the image says itself is known of frames.
+ */
 extern PlhStackTexts *plh_stack_text_open(PlhSymbols *symbols, const PlhProfileImage *image);
+
+/* The frames' array belongs to the current memory context; each frame is looked up once. */
 extern void plh_stack_text_describe(PlhStackTexts *texts, const PlhStackRecord *stack,
 									PlhStackText *text);
+
+/* A regular expression of allocation wrappers: pprof drops them and what they call. */
 extern char *plh_stack_text_wrappers_pattern(void);
+
+/* The last part of a path. */
 extern const char *plh_stack_text_base_name(const char *path);
+
+/* The function of a frame, or its text where the function has no known name. */
 extern const char *plh_stack_text_function_name(const PlhFrameText *frame);
+
+/* The innermost routine with its line, or up to four of them with their callers; NULL: none. */
 extern const char *plh_stack_text_routine(const PlhStackText *stack);
 extern const char *plh_stack_text_routines(const PlhStackText *stack);
+
+/* The binary of a frame, without its directory. */
 extern const char *plh_stack_text_module_name(const PlhFrameText *frame);

@@ -25,9 +25,6 @@
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-/*
- * Make an empty table in the current memory context, whose hashes begin with a seed.
- */
 PlhTextNumbers *
 plh_text_numbers_make(void)
 {
@@ -35,9 +32,6 @@ plh_text_numbers_make(void)
 							   (void *) (uintptr_t) plh_hash_seed_draw());
 }
 
-/*
- * Get the number of a text; copy the text and give it a number if it is new.
- */
 const PlhNumberedText *
 plh_text_numbers_add(PlhTextNumbers *numbers, const char *text, bool *is_new)
 {

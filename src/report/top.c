@@ -12,11 +12,9 @@
 
 #include "reader/collections.h"
 #include "report/listed_site.h"
-#include "report/routine_frames.h"
 #include "report/text_numbers.h"
 #include "report/top.h"
 
-/* The rows so far. */
 typedef struct Sums
 {
 	PlhTextNumbers *names;
@@ -25,15 +23,10 @@ typedef struct Sums
 	int			room;
 } Sums;
 
-/*
- * The name of a kind in SQL.
- */
 const char *
 plh_top_kind_name(PlhTopKind kind)
 {
-	static const char *const names[] = {
-		"function", "line", "module", "context", "routine", NULL
-	};
+	static const char *const names[] = {"function", "line", "module", "context", "routine", NULL};
 
 	return names[kind];
 }
@@ -56,7 +49,6 @@ name_of_frame(const PlhFrameText *frame, PlhTopKind kind, StringInfo buffer)
 	return buffer->data;
 }
 
-/* Add a row of zeros. */
 static PlhTopRow *
 add_row(Sums *sums, const char *name)
 {
@@ -68,7 +60,6 @@ add_row(Sums *sums, const char *name)
 	return sums->rows[sums->count++] = row;
 }
 
-/* Find the row of a name, or add it. */
 static PlhTopRow *
 find_row(Sums *sums, const char *name)
 {
@@ -95,44 +86,26 @@ count_site(PlhTopRow *row, const PlhListedSite *listed, int number, bool flat)
 	row->cum_count += plh_listed_site_count(listed);
 }
 
-/* Count a site for each routine of its stack, or for those that have none. */
-static void
-count_routines(Sums *sums, const PlhListedSite *listed, int number)
-{
-	bool		found = false;
-
-	for (int i = 0; i < listed->stack.frame_count; i++)
-	{
-		const PlhFrameText *frame = &listed->stack.frames[i];
-
-		if (frame->language == PLH_LANGUAGE_NONE)
-			continue;
-		count_site(find_row(sums, frame->function), listed, number, !found);
-		found = true;
-	}
-	if (!found)
-		count_site(find_row(sums, PLH_NO_ROUTINE_NAME), listed, number, true);
-}
-
-/* Count a site for each frame of its stack, or for its memory context. */
+/* Count a site for each frame of its stack, or each routine if any, or for its memory context. */
 static void
 count_stack(Sums *sums, const PlhListedSite *listed, int number, PlhTopKind kind, StringInfo buffer)
 {
+	bool		flat = true;
+
+	for (int i = 0; i < listed->stack.frame_count && kind != PLH_TOP_CONTEXT; i++)
+	{
+		const PlhFrameText *frame = &listed->stack.frames[i];
+
+		if (kind == PLH_TOP_ROUTINE && frame->language == PLH_LANGUAGE_NONE)
+			continue;
+		count_site(find_row(sums, name_of_frame(frame, kind, buffer)), listed, number, flat);
+		flat = false;
+	}
 	if (kind == PLH_TOP_CONTEXT)
-	{
 		count_site(find_row(sums, listed->context_name != NULL ?
-							listed->context_name : listed->stack.site),
-				   listed, number, true);
-		return;
-	}
-	if (kind == PLH_TOP_ROUTINE)
-	{
-		count_routines(sums, listed, number);
-		return;
-	}
-	for (int i = 0; i < listed->stack.frame_count; i++)
-		count_site(find_row(sums, name_of_frame(&listed->stack.frames[i], kind, buffer)),
-				   listed, number, i == 0);
+							listed->context_name : listed->stack.site), listed, number, true);
+	else if (kind == PLH_TOP_ROUTINE && flat)
+		count_site(find_row(sums, PLH_NO_ROUTINE_NAME), listed, number, true);
 }
 
 /*
@@ -152,16 +125,10 @@ compare_rows(const void *a, const void *b)
 	return strcmp(left->name, right->name);
 }
 
-/*
- * Sum up a list.  Returns the rows, the most flat bytes first, and sets "count".
- */
 PlhTopRow **
 plh_top_make(const PlhSiteList *list, PlhTopKind kind, int *count)
 {
-	Sums		sums = {
-		.names = plh_text_numbers_make(),
-		.room = 1024
-	};
+	Sums		sums = {.names = plh_text_numbers_make(),.room = 1024};
 	StringInfoData buffer;
 
 	sums.rows = palloc(sizeof(PlhTopRow *) * sums.room);

@@ -32,7 +32,5 @@ typedef struct PlhTopRow
 /* Returns a constant; NULL behind the last kind. */
 extern const char *plh_top_kind_name(PlhTopKind kind);
 
-/*
- * The rows belong to the current memory context.  Their names last as long as that and the list.
- */
+/* The most flat bytes first.  Rows belong to the current memory context, names also to the list. */
 extern PlhTopRow **plh_top_make(const PlhSiteList *list, PlhTopKind kind, int *count);

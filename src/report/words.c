@@ -10,18 +10,12 @@
 #include "base/size_units.h"
 #include "report/words.h"
 
-/*
- * Write a size with a unit, as pg_size_pretty does, negative ones included.
- */
 char *
 plh_words_size(int64 bytes)
 {
 	return pstrdup(plh_size_units(bytes).text);
 }
 
-/*
- * The same of an estimate, with its error: "64 MB (+/- 12 MB)".  What was counted has none.
- */
 char *
 plh_words_estimate(int64 bytes, int64 error_bytes)
 {
@@ -31,10 +25,6 @@ plh_words_estimate(int64 bytes, int64 error_bytes)
 					plh_size_units_error(error_bytes, bytes).text);
 }
 
-/*
- * Describe how a process samples.  The interval is that of its profile, which is 0 while the
- * process does not sample.
- */
 const char *
 plh_words_interval(uint32 interval_bytes)
 {
@@ -45,9 +35,6 @@ plh_words_interval(uint32 interval_bytes)
 	return psprintf("one sample in %s", plh_words_size(interval_bytes));
 }
 
-/*
- * The time that has passed, in the largest unit of which there are two.
- */
 char *
 plh_words_duration(TimestampTz from, TimestampTz to)
 {
@@ -64,10 +51,6 @@ plh_words_duration(TimestampTz from, TimestampTz to)
 	return psprintf(INT64_FORMAT " days", hours / HOURS_PER_DAY);
 }
 
-/*
- * The same of a time that is part of a rate: a short one has tenths of a second, so that readers
- * who divide by it are not misled.
- */
 char *
 plh_words_span(TimestampTz from, TimestampTz to)
 {
@@ -77,19 +60,12 @@ plh_words_span(TimestampTz from, TimestampTz to)
 		plh_words_duration(from, to);
 }
 
-/*
- * A time to the second, in the session's time zone.
- */
 char *
 plh_words_time(TimestampTz time)
 {
 	return pstrdup(timestamptz_to_str(time - time % USECS_PER_SEC));
 }
 
-/*
- * Write the build-id of a module, as readelf and pprof do.  The text is empty if the module has
- * none.
- */
 char *
 plh_words_build_id(const PlhModuleRecord *module)
 {

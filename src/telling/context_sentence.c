@@ -4,7 +4,6 @@
  */
 #include "postgres.h"
 
-#include "report/context_examples.h"
 #include "report/context_list.h"
 #include "telling/context_sentence.h"
 #include "telling/sentences.h"
@@ -18,7 +17,7 @@ plh_context_sentence_say(StringInfo text, const PlhContextRecord *record,
 						 const PlhProfileImage *image)
 {
 	char	   *texts[PLH_EXAMPLES];
-	int			count = plh_context_examples_texts(record, image, TOLD_COLUMNS, texts);
+	int			count = plh_context_list_examples(record, image, TOLD_COLUMNS, texts);
 	StringInfoData list;
 	PlhFields	fields = {.list = ""};
 
@@ -32,7 +31,7 @@ plh_context_sentence_say(StringInfo text, const PlhContextRecord *record,
 		list.data[--list.len] = '\0';
 	fields.list = list.data;
 	fields.context = plh_context_list_name(image, record->context_name);
-	plh_sentences_say(text, plh_context_examples_are_counted(record, image) ?
+	plh_sentences_say(text, plh_context_list_has_counts(record, image) ?
 					  PLH_SAYS_examples : PLH_SAYS_examples_such, true, &fields);
 	return true;
 }

@@ -247,6 +247,14 @@ pg_encoding_mbcliplen(int encoding, const char *text, int bytes, int limit)
 	return clipped;
 }
 
+/* A program may have its own. */
+__attribute__((weak))
+int
+pg_mbcliplen(const char *text, int bytes, int limit)
+{
+	return pg_encoding_mbcliplen(PG_UTF8, text, bytes, limit);
+}
+
 uint64
 hex_encode(const char *source, size_t bytes, char *target)
 {

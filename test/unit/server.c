@@ -12,6 +12,7 @@
 #include "replication/reorderbuffer.h"
 #include "storage/proc.h"
 #include "utils/memutils.h"
+#include "utils/timestamp.h"
 
 #include "server.h"
 #include "base/settings.h"
@@ -50,7 +51,21 @@ int			autovacuum_work_mem = -1;
 int			logical_decoding_work_mem = 65536;
 
 TimestampTz statement_start = 1;
+pg_tz	   *session_timezone;
 PlhLoadedCode loaded_code;
+
+/* There is no time zone. */
+pg_time_t
+timestamptz_to_time_t(TimestampTz t)
+{
+	return 0;
+}
+
+struct pg_tm *
+pg_localtime(const pg_time_t *timep, const pg_tz *tz)
+{
+	return NULL;
+}
 
 /* A program that asks more of malloc_callers.c has the real one. */
 __attribute__((weak))

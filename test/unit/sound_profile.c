@@ -23,8 +23,8 @@
 #include "profile/site_facts.h"
 #include "reader/baseline_file.h"
 #include "report/call_tree.h"
-#include "report/context_examples.h"
-#include "report/folded.h"
+#include "report/context_list.h"
+#include "report/flamegraph.h"
 #include "report/top.h"
 #include "stack/modules.h"
 #include "sound_profile.h"
@@ -376,7 +376,7 @@ walk_profile(const PlhProfileImage *image, const PlhBaseline *baseline)
 		StringInfoData sentence;
 
 		(void) plh_profile_image_string(image, context->context_name);
-		(void) plh_context_examples_texts(context, image, 20, texts);
+		(void) plh_context_list_examples(context, image, 20, texts);
 		initStringInfo(&sentence);
 		(void) plh_context_sentence_say(&sentence, context, image);
 	}
@@ -438,7 +438,7 @@ draw_profile(const PlhProfileImage *image, const PlhBaseline *baseline)
 	int			count;
 
 	initStringInfo(&text);
-	plh_folded_append(&text, list, true, true);
+	plh_flamegraph_append_folded(&text, list, true, true);
 	plh_pprof_append(&text, list, &everything);
 	(void) plh_call_tree_make(list, true, true, 20);
 	for (PlhTopKind kind = 0; plh_top_kind_name(kind) != NULL; kind++)

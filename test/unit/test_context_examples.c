@@ -18,7 +18,7 @@
 #include "profile/profile.h"
 #include "profile/profile_image.h"
 #include "reader/redaction.h"
-#include "report/context_examples.h"
+#include "report/context_list.h"
 #include "sampler/census.h"
 #include "server.h"
 #include "unit_tests.h"
@@ -192,8 +192,8 @@ static bool
 says(const char *name, int number, const char *start)
 {
 	char	   *texts[PLH_EXAMPLES];
-	int			count = plh_context_examples_texts(the_record(name), plh_profile_image_own(plh_profile),
-												   100, texts);
+	int			count = plh_context_list_examples(the_record(name), plh_profile_image_own(plh_profile),
+												  100, texts);
 
 	if (count > number && strncmp(texts[number], start, strlen(start)) == 0)
 		return true;

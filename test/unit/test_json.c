@@ -8,7 +8,7 @@
 #include "utils/timestamp.h"
 
 #include "base/settings.h"
-#include "page/page_unseen.h"
+#include "page/page_sites.h"
 #include "reader_tests.h"
 #include "report/json.h"
 #include "telling/finding_json.h"
@@ -142,7 +142,7 @@ says(const char *sentence)
 	const PlhProfileImage image = {.header = &header};
 	bool		is_said;
 
-	plh_page_unseen_append(&json, &image, &account);
+	plh_page_sites_append_unseen(&json, &image, &account);
 	is_said = sentence[0] == '\0' ? strcmp(json.data, "[]") == 0 : strstr(json.data, sentence) != NULL;
 	if (!is_said)
 		printf("# %s\n", json.data);
@@ -173,15 +173,15 @@ test_unseen(void)
 	account.outside_bytes = MB;
 	ok(says(""), "where malloc is sampled, its call sites are seen");
 	header.malloc_tracked = false;
-	ok(says("It is counted, but no call site has it"), "else that is said");
+	ok(says("This memory is counted, but no call site shows it"), "else that is said");
 	account.knows_malloc = false;
 	ok(says(""), "unless malloc tells nothing");
 	set_nothing_unseen();
 	account.other_bytes = MB;
-	ok(says("is neither in memory contexts nor malloc's"), "memory may be of others");
+	ok(says("belongs neither to memory contexts nor to malloc"), "memory may be of others");
 	set_nothing_unseen();
 	header.sample_interval = 0;
-	ok(says("Nothing is being sampled now"), "a process may not be sampled");
+	ok(says("This process is not being sampled now"), "a process may not be sampled");
 	set_nothing_unseen();
 	header.lost_samples[0] = 1;
 	ok(says("1 sample was not kept"), "one sample that was lost is told");

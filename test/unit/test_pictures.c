@@ -12,7 +12,7 @@
 #include "reader_tests.h"
 #include "pprof/pprof.h"
 #include "report/call_tree.h"
-#include "report/folded.h"
+#include "report/flamegraph.h"
 #include "report/top.h"
 #include "report/words.h"
 #include "sound_profile.h"
@@ -233,7 +233,7 @@ check_folded(const PlhSiteList *list, bool with_context, bool with_query)
 	StringInfoData text;
 
 	initStringInfo(&text);
-	plh_folded_append(&text, list, with_context, with_query);
+	plh_flamegraph_append_folded(&text, list, with_context, with_query);
 	for (char *line = text.data; *line != '\0'; lines++)
 	{
 		char	   *end = strchr(line, '\n');
