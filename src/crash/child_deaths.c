@@ -1,7 +1,6 @@
 /*
  * child_deaths.c
- *	  Notes in the postmaster how its children die, and then in the profiles that they leave, of
- *	  which it removes what is too much.
+ *	  Notes how children die in the profiles that they leave, and removes what is too much.
  *
  * src/crash/README says by which messages deaths are known; log_min_messages may hide them.
  * Nothing here may stop a server from starting.
@@ -206,13 +205,14 @@ read_message(ErrorData *error)
 }
 
 /*
- * Find the death of a process, which is the first of its pid after its start: an earlier process
+ * The death of a process of this server: the first of its pid after its start.  An earlier process
  * may have had the pid, and a later one, too.
  */
-static const PlhDeath *
-find_death(const PlhCrashedProfile *profile)
+static PlhDeath
+death_of(const PlhCrashedProfile *profile)
 {
-	const PlhDeath *found = NULL;
+	const PlhDeath *own = NULL;
+	PlhDeath	other = {.at = GetCurrentTimestamp()};
 
 	for (int i = 0; i < KEPT_DEATHS; i++)
 	{
@@ -220,26 +220,17 @@ find_death(const PlhCrashedProfile *profile)
 
 		if (deaths[i].pid == profile->pid &&
 			death->at >= profile->started_at &&
-			(found == NULL || death->at < found->at))
-			found = death;
+			(own == NULL || death->at < own->at))
+			own = death;
 	}
-	return found;
-}
-
-static PlhDeath
-death_of(const PlhCrashedProfile *profile)
-{
-	const PlhDeath *own = find_death(profile);
-	PlhDeath	death = {.at = GetCurrentTimestamp()};
-
 	if (own != NULL)
 		return *own;
 	if (crashing)
 	{
-		death.kind = PLH_DEATH_WITH_PROCESS;
-		death.number = deaths[last_death].pid;
+		other.kind = PLH_DEATH_WITH_PROCESS;
+		other.number = deaths[last_death].pid;
 	}
-	return death;
+	return other;
 }
 
 /*

@@ -1,7 +1,6 @@
 /*
  * child_deaths.h
- *	  Notes in the postmaster how its children die, and then in the profiles that they leave, of
- *	  which it removes what is too much.
+ *	  Notes how children die in the profiles that they leave, and removes what is too much.
  *
  * Never called inside palloc.
  */

@@ -1,7 +1,6 @@
 /*
  * crash_dumps.c
- *	  Makes dumps of the profiles of processes that did not exit cleanly, and says in the log
- *	  what the one held that a crash began with.
+ *	  Makes dumps of what a crash has left, and logs what the process held that it began with.
  *
  * A profile that a crash has left is a dump but for the end of the file: it is copied as it is,
  * with its baseline.  src/crash/README says who does it and when, and how dumps get names.

@@ -1,7 +1,6 @@
 /*
  * crash_dumps.h
- *	  Makes dumps of the profiles of processes that did not exit cleanly, and says in the log
- *	  what the one held that a crash began with.
+ *	  Makes dumps of what a crash has left, and logs what the process held that it began with.
  *
  * Whoever has the lock does it: the keeper for as long as it runs, or else a session that looks at
  * profiles.  Never called inside palloc.

@@ -1,7 +1,6 @@
 /*
  * crashed_profiles.c
- *	  The profiles of processes that did not exit cleanly: their files, and how many of them
- *	  stay.
+ *	  The profiles of processes that did not exit cleanly: their files, and how many of them stay.
  *
  * Profiles lie in memory, so that what a crash leaves there is bounded by number and by bytes.
  * Only the headers are read here: of any number of profiles that takes milliseconds.
@@ -213,28 +212,21 @@ is_of_former_server(const PlhCrashedProfile *profile)
 	return PgStartTime == 0 || profile->changed_at < PgStartTime - FILE_CLOCK_LAG_US;
 }
 
-/* Remove a file; in the postmaster, leave it to others if it has removed enough already. */
+/*
+ * Remove a profile; in the postmaster, leave it to others if it has removed enough already.  The
+ * baseline of its process goes with it, unless a new process has its pid.
+ */
 static void
-remove_file(const char *directory, const PlhCrashedProfile *profile)
+remove_profile(const char *directory, const PlhCrashedProfile *profile)
 {
 	static int64 removed_bytes;
 	char		path[PLH_PATH_MAX];
 
-	if (!IsUnderPostmaster && (removed_bytes += profile->file_bytes) > REMOVED_BYTES)
-	{
-		snprintf(path, sizeof(path), "%s/" PLH_DROPPED_PREFIX "%s", directory,
-				 last_dir_separator(profile->path) + 1);
-		if (rename(profile->path, path) == 0)
-			return;
-	}
-	(void) unlink(profile->path);
-}
-
-/* Remove a profile, and the baseline of its process, unless a new process has its pid. */
-static void
-remove_profile(const char *directory, const PlhCrashedProfile *profile)
-{
-	remove_file(directory, profile);
+	snprintf(path, sizeof(path), "%s/" PLH_DROPPED_PREFIX "%s", directory,
+			 last_dir_separator(profile->path) + 1);
+	if (IsUnderPostmaster || (removed_bytes += profile->file_bytes) <= REMOVED_BYTES ||
+		rename(profile->path, path) != 0)
+		(void) unlink(profile->path);
 	if (!is_running(profile->pid))
 		plh_baseline_unlink(directory, profile->pid);
 }
@@ -363,26 +355,20 @@ is_listed(const List *profiles, int pid)
 	return false;
 }
 
-static bool
-is_foreign(const char *directory, int pid)
-{
-	char		path[PLH_PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/%d", directory, pid);
-	return plh_profile_reader_is_foreign(path);
-}
-
 void
 plh_crashed_profiles_remove_baselines(const char *directory, const List *profiles)
 {
 	DIR		   *dir = AllocateDir(directory);
 	struct dirent *entry;
+	char		path[PLH_PATH_MAX];
 
 	while ((entry = ReadDirExtended(dir, directory, LOG)) != NULL)
 	{
 		int			pid = plh_baseline_pid(entry->d_name);
 
-		if (pid > 0 && !is_running(pid) && !is_listed(profiles, pid) && !is_foreign(directory, pid))
+		snprintf(path, sizeof(path), "%s/%d", directory, pid);
+		if (pid > 0 && !is_running(pid) && !is_listed(profiles, pid) &&
+			!plh_profile_reader_is_foreign(path))
 			plh_baseline_unlink(directory, pid);
 	}
 	FreeDir(dir);

@@ -1,7 +1,6 @@
 /*
  * crashed_profiles.h
- *	  The profiles of processes that did not exit cleanly: their files, and how many of them
- *	  stay.
+ *	  The profiles of processes that did not exit cleanly: their files, and how many of them stay.
  *
  * A file is called PID while its process runs; PID.SECONDS later, where a new process has its pid;
  * and PID.SECONDS.saved once nobody needs it.  All these functions may throw, and WARN of what they

@@ -122,14 +122,10 @@ function partRise(finding) {
 	return rise && rise.grown >= LITTLE_GROWTH ? rise : null;
 }
 
-// A time after another one: the day where that differs.
-function clockAfter(us, before) {
-	return clock(us, clock(us, true).slice(0, 10) !== clock(before, true).slice(0, 10));
-}
-
 // "from 12 MB at ... to 103 MB at ...", and what it was in the end, where that differs.
 function riseWords({ from, to, last }) {
-	const time = point => clockAfter(page.origin + point.at, page.origin + from.at);
+	const day = point => clock(page.origin + point.at, true).slice(0, 10);
+	const time = point => clock(page.origin + point.at, day(point) !== day(from));
 
 	return 'from ' + size(from.bytes) + ' at ' + clock(page.origin + from.at, true) + ' to ' + size(to.bytes) + ' at ' + time(to) +
 		(Math.abs(last.bytes - to.bytes) < 0.1 * to.bytes ? '' : ', and was ' + size(last.bytes) + ' at ' + time(last)) + '.';

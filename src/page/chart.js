@@ -300,11 +300,6 @@ function drawMark(plot, us, title, on) {
 let pointedSite = null;
 let redrawChart = () => {};
 
-function pointAtSite(index) {
-	pointedSite = index;
-	redrawChart();
-}
-
 // The chosen site, or the one that is pointed at: its course, or when it allocated.
 function drawSite(plot, x, y) {
 	const site = model.sites[pointedSite === null ? state.site : pointedSite];

@@ -228,26 +228,13 @@ entry_text(const PlhStatementEntry *entry, const char *text, Size bytes)
 	return bytes == 0 ? NULL : plh_database_text_fit_foreign(text, bytes, entry->encoding);
 }
 
-/* What held most at the highest peak. */
-static void
-append_top(StringInfo json, const PlhListedStatement *listed,
-		   const PlhProfileImage *image, PlhStackTexts *texts)
-{
-	const PlhStackRecord *record = plh_profile_image_stack(image, listed->stack);
-	PlhStackText stack;
-
-	if (record == NULL)
-		return;
-	plh_stack_text_describe(texts, record, &stack);
-	plh_json_put_text(json, "site", stack.site);
-	plh_json_put_text(json, "routine", plh_stack_text_routine(&stack));
-}
-
 static void
 append_statement(StringInfo json, const PlhListedStatement *listed,
 				 const PlhProfileImage *image, PlhStackTexts *texts)
 {
 	const PlhStatementEntry *entry = &listed->entry;
+	const PlhStackRecord *record = plh_profile_image_stack(image, listed->stack);
+	PlhStackText stack;
 
 	plh_json_open(json, '{');
 	plh_json_key(json, "query_id");
@@ -271,7 +258,13 @@ append_statement(StringInfo json, const PlhListedStatement *listed,
 	plh_json_put_number(json, "kept_bytes", Max(entry->kept_bytes, 0));
 	plh_json_put_text(json, "context_name", entry_text(entry, entry->context_name,
 													   strlen(entry->context_name)));
-	append_top(json, listed, image, texts);
+	if (record != NULL)
+	{
+		/* what held most at the highest peak */
+		plh_stack_text_describe(texts, record, &stack);
+		plh_json_put_text(json, "site", stack.site);
+		plh_json_put_text(json, "routine", plh_stack_text_routine(&stack));
+	}
 	plh_json_close(json, '}');
 }
 

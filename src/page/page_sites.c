@@ -1,7 +1,6 @@
 /*
  * page_sites.c
- *	  The call sites of a page: rows, tables of what they share, and sentences on what no call
- *	  site shows, as whoever sees a picture takes it for the whole.
+ *	  The call sites of a page, tables of what they share, and sentences on what no site shows.
  *
  * Stacks have their outer frames in common.  So they are written as a tree: a node is by how much
  * its number is above that of the caller's node, which is 0 where there is none, and the number of

@@ -1,7 +1,6 @@
 /*
  * page_sites.h
- *	  The call sites of a page: rows, tables of what they share, and sentences on what no call
- *	  site shows.
+ *	  The call sites of a page, tables of what they share, and sentences on what no site shows.
  *
  * Never called inside palloc.
  */

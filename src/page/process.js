@@ -121,7 +121,8 @@ function makeSiteTable() {
 		open: site => choose({ site: state.site === site.index ? null : site.index }),
 		over: site => {
 			markSite(site ? site.index : state.site);
-			pointAtSite(site ? site.index : null);
+			pointedSite = site ? site.index : null;
+			redrawChart();
 		},
 		columns: [
 			{ title: 'Call site', key: 'site', value: site => site.name, show: site => site.name },

@@ -83,8 +83,12 @@ function makeServer() {
 		...sentences.map(words => element('p', null, quoted(words, 'span'))),
 		element('p', { class: 'tools' }, copyButton('These words', () => page.sentences.join('\n')),
 			copyButton('SELECT', () => 'SELECT * FROM pg_leakhunt_explain();'))));
+	const footer = makeHelp('Figures',
+		element('p', { class: 'note' }, 'Own memory is the private memory of a process as the kernel tells it. What was sampled is an estimate: the figure behind +/- is its 95% error bound. ' +
+			'This page fetches nothing, and says nothing that a SELECT does not say, too.'));
+
 	main.append(makeCauses(table), makeHeat(process => openProcess(table, detail, process)),
-		section('processes', 'Processes', detail, table.element), makeStatements(), serverFooter(), news, hover);
+		section('processes', 'Processes', detail, table.element), makeStatements(), footer, news, hover);
 	main.querySelector('h1').append(themeButton());
 	sortTable(table);
 	openProcess(table, detail, page.processes.find(process => process.pid === pid) || null, true);
@@ -197,10 +201,4 @@ function makeStatements() {
 	return section('statements', 'Statements with the highest peaks',
 		element('p', { class: 'note' }, 'Over all sessions, ended ones included, as in pg_leakhunt_statements. Allowed is what settings allowed a node of its plan; beyond counts the calls that took more than twice as much.'),
 		table.element);
-}
-
-function serverFooter() {
-	return makeHelp('Figures',
-		element('p', { class: 'note' }, 'Own memory is the private memory of a process as the kernel tells it. What was sampled is an estimate: the figure behind +/- is its 95% error bound. ' +
-			'This page fetches nothing, and says nothing that a SELECT does not say, too.'));
 }

@@ -292,15 +292,6 @@ add_location(Writer *writer, const PlhPprofLocation *location)
 	return number;
 }
 
-/* Get the number of a sample's location, and write it when it is first met. */
-static uint32
-location_number(Writer *writer, uint32 index)
-{
-	if (writer->location_numbers[index] == 0)
-		writer->location_numbers[index] = add_location(writer, &writer->samples->locations[index]);
-	return writer->location_numbers[index];
-}
-
 static void
 append_value_type(Writer *writer, int field, const char *type, const char *unit)
 {
@@ -331,7 +322,14 @@ append_sample(Writer *writer, const PlhPprofSample *sample)
 	initStringInfo(&message);
 	initStringInfo(&inner);
 	for (int i = 0; i < stack->depth; i++)
-		put_element(&message, SAMPLE_LOCATION, location_number(writer, stack->locations[i]));
+	{
+		uint32		index = stack->locations[i];
+
+		if (writer->location_numbers[index] == 0)
+			writer->location_numbers[index] =
+				add_location(writer, &writer->samples->locations[index]);
+		put_element(&message, SAMPLE_LOCATION, writer->location_numbers[index]);
+	}
 	append_values(writer, &message, sample->values);
 	for (PlhPprofLabel label = 0; label < PLH_PPROF_LABELS; label++)
 	{

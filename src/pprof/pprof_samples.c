@@ -1,7 +1,6 @@
 /*
  * pprof_samples.c
- *	  The samples of a profile for pprof: the sites of a list, of which those are one that have
- *	  the same stack and labels.
+ *	  The samples of a profile for pprof: sites of a list with the same stack and labels are one.
  *
  * Addresses are the made-up ones of dumps, which are the same for the same module everywhere, so
  * that profiles of different processes can be compared.

@@ -1,7 +1,6 @@
 /*
  * pprof_samples.h
- *	  The samples of a profile for pprof: the sites of a list, of which those are one that have
- *	  the same stack and labels.
+ *	  The samples of a profile for pprof: sites of a list with the same stack and labels are one.
  *
  * They belong to the memory context in which they were made, and refer to the list.  Never called
  * inside palloc.

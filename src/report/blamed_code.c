@@ -208,15 +208,6 @@ static const char *const part_names[PLH_CODE_PARTS] = {
 	[PLH_CODE_ROUTINE] = "function in SQL or PL"
 };
 
-static PlhCodePart
-part_by_file(const char *file)
-{
-	for (int i = 0; i < lengthof(folders); i++)
-		if (strstr(file, folders[i].text) != NULL)
-			return folders[i].part;
-	return PLH_CODE_SERVER;
-}
-
 /* The part of a name that begins as one of those marks. */
 static PlhCodePart
 part_by_name(const char *name, const Mark *marks, int count, PlhCodePart otherwise)
@@ -239,9 +230,14 @@ plh_blamed_code_part(const PlhFrameText *frame)
 	if (strstr(module, ".so") != NULL)
 		return part_by_name(module, libraries, lengthof(libraries), PLH_CODE_EXTENSION);
 	if (frame->file != NULL)
-		return part_by_file(frame->file);
-	return frame->function == NULL ? PLH_CODE_SERVER :
-		part_by_name(frame->function, names, lengthof(names), PLH_CODE_SERVER);
+	{
+		for (int i = 0; i < lengthof(folders); i++)
+			if (strstr(frame->file, folders[i].text) != NULL)
+				return folders[i].part;
+	}
+	else if (frame->function != NULL)
+		return part_by_name(frame->function, names, lengthof(names), PLH_CODE_SERVER);
+	return PLH_CODE_SERVER;
 }
 
 const char *

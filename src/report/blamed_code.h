@@ -1,8 +1,6 @@
 /*
  * blamed_code.h
- *	  Whose code a stack leads to: the extension or language that is nearest to the allocation,
- *	  the caller that names a call site without a symbol, and the parts of the server, which have
- *	  colours in pictures.
+ *	  Whose code a stack leads to, and which part of the server a function belongs to.
  *
  * The results belong to the stack's texts, or to the current memory context.
  */

@@ -1,7 +1,6 @@
 /*
  * call_tree.c
- *	  Merges a list of sites into a tree of callers and callees, from which a flame graph is
- *	  drawn.
+ *	  Merges a list of sites into a tree of callers and callees, for flame graphs.
  *
  * Functions are merged by name and module.  When growth is drawn, a node's width is the sum of the
  * absolute changes below it.  Only the widest nodes are drawn, so that a tree has a bounded size.
@@ -132,14 +131,6 @@ note_line(PlhCallNode *node, const PlhFrameText *frame)
 		node->line = 0;
 }
 
-/* NULL if the frame only says that there is no stack. */
-static const char *
-module_of_frame(const PlhFrameText *frame)
-{
-	return frame->module == NULL && frame->text[0] == '[' ? NULL :
-		plh_stack_text_module_name(frame);
-}
-
 /* Add a site to the tree of a node, from the outermost function on. */
 static void
 add_site(nodes_hash *nodes, PlhCallNode *node, const PlhListedSite *listed,
@@ -162,8 +153,10 @@ add_site(nodes_hash *nodes, PlhCallNode *node, const PlhListedSite *listed,
 	{
 		const PlhFrameText *frame = &listed->stack.frames[i];
 
+		/* a frame that only says that there is no stack has no module */
 		node = find_child(nodes, node, plh_stack_text_function_name(frame),
-						  module_of_frame(frame));
+						  frame->module == NULL && frame->text[0] == '[' ? NULL :
+						  plh_stack_text_module_name(frame));
 		node->part = plh_blamed_code_part(frame);
 		note_line(node, frame);
 		count_site(node, listed);

@@ -1,7 +1,6 @@
 /*
  * call_tree.h
- *	  Merges a list of sites into a tree of callers and callees, from which a flame graph is
- *	  drawn.
+ *	  Merges a list of sites into a tree of callers and callees, for flame graphs.
  *
  * A tree belongs to the current memory context, and refers to texts of its list.  Never called
  * inside palloc.

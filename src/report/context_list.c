@@ -1,7 +1,6 @@
 /*
  * context_list.c
- *	  The memory contexts of a process by name and lifetime: what the last census counted of
- *	  them, what the call sites in them hold, and what they are of, in words.
+ *	  The memory contexts of a process by name and lifetime: their sizes, and what they are of.
  *
  * The figures may be damaged ones.
  */

@@ -1,7 +1,6 @@
 /*
  * dump_symbols.h
- *	  Makes the symbols that a dump brings along, so that it can be read where its modules are
- *	  not installed.
+ *	  Makes the names that a dump brings along, to be read where its modules are not installed.
  *
  * Never called inside palloc.
  */

@@ -1,7 +1,6 @@
 /*
  * flamegraph.c
- *	  Draws a list of sites: one interactive SVG that needs no other file; or writes the folded
- *	  stacks of which other tools draw flame graphs.
+ *	  Draws a list of sites as an interactive SVG, or writes folded stacks for other tools.
  *
  * The outermost function is at the top, so that one deep stack does not push wide frames out of the
  * window.  Frames that all stacks begin with are drawn as one.  src/report/README says more.
@@ -80,22 +79,20 @@ signed_size(int64 bytes, bool growth)
 	return psprintf("%s%s", growth && bytes > 0 ? "+" : "", plh_words_size(bytes));
 }
 
-/* Red has grown, blue has shrunk; where both nearly cancel, the colour is pale. */
-static char *
-growth_colour(const PlhCallNode *node)
+/*
+ * The fill of a frame: that of its part of the server; or red has grown, blue has shrunk, and where
+ * both nearly cancel, it is pale.
+ */
+static const char *
+node_fill(const Picture *picture, const PlhCallNode *node)
 {
 	double		part = node->width == 0 ? 0 : (double) node->bytes / node->width;
 	int			pale = 235 - (int) (150 * fabs(part));
 
-	return part >= 0 ? psprintf("#f0%02x%02x", pale, pale) : psprintf("#%02x%02xf5", pale, pale);
-}
-
-static const char *
-node_fill(const Picture *picture, const PlhCallNode *node)
-{
-	if (picture->list->growth)
-		return psprintf(" fill=\"%s\"", growth_colour(node));
-	return psprintf(" class=\"p%d\"", (int) node->part);
+	if (!picture->list->growth)
+		return psprintf(" class=\"p%d\"", (int) node->part);
+	return part >= 0 ? psprintf(" fill=\"#f0%02x%02x\"", pale, pale) :
+		psprintf(" fill=\"#%02x%02xf5\"", pale, pale);
 }
 
 /* The name of a frame; of those that are one, of the first and the last. */

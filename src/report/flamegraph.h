@@ -1,7 +1,6 @@
 /*
  * flamegraph.h
- *	  Draws a list of sites: one interactive SVG that needs no other file; or writes the folded
- *	  stacks of which other tools draw flame graphs.
+ *	  Draws a list of sites as an interactive SVG, or writes folded stacks for other tools.
  *
  * Never called inside palloc.
  */

@@ -87,17 +87,6 @@ plh_json_time(StringInfo json, TimestampTz at)
 	plh_json_if(json, at != 0 && IS_VALID_TIMESTAMP(at), at + from_1970);
 }
 
-/* A character, by its code; beyond 16 bits it is a pair. */
-static void
-append_code(StringInfo json, pg_wchar code)
-{
-	if (code > 0xFFFF)
-		appendStringInfo(json, "\\u%04x\\u%04x", (unsigned) (0xD800 + ((code - 0x10000) >> 10)),
-						 (unsigned) (0xDC00 + ((code - 0x10000) & 0x3FF)));
-	else
-		appendStringInfo(json, "\\u%04x", (unsigned) code);
-}
-
 /* Append UTF-8 up to "end" as ASCII that stands within quotes. */
 static void
 append_ascii(StringInfo json, const char *text, const char *end)
@@ -108,9 +97,13 @@ append_ascii(StringInfo json, const char *text, const char *end)
 	{
 		pg_wchar	code = utf8_to_unicode(c);
 
-		if (code < ' ' || code >= 0x7F || code == '<' || code == '>' || code == '&' ||
-			code == '"' || code == '\\')
-			append_code(json, code);
+		/* beyond 16 bits it is a pair */
+		if (code > 0xFFFF)
+			appendStringInfo(json, "\\u%04x\\u%04x", (unsigned) (0xD800 + ((code - 0x10000) >> 10)),
+							 (unsigned) (0xDC00 + ((code - 0x10000) & 0x3FF)));
+		else if (code < ' ' || code >= 0x7F || code == '<' || code == '>' || code == '&' ||
+				 code == '"' || code == '\\')
+			appendStringInfo(json, "\\u%04x", (unsigned) code);
 		else
 			appendStringInfoChar(json, (char) code);
 		c += pg_utf_mblen(c);

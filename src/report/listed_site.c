@@ -34,14 +34,6 @@ plh_listed_site_start(PlhListedSite *listed, const PlhProfileImage *image,
 	listed->count = facts->counters->live_count;
 }
 
-static const char *
-absent_stack(const PlhSiteFacts *facts)
-{
-	if (facts->context == NULL)
-		return PLH_NO_ROOM_NAME;
-	return facts->site->key.stack == PLH_FORMER_STACKS ? PLH_FORMER_STACKS_NAME : PLH_NO_STACK_NAME;
-}
-
 void
 plh_listed_site_describe_stack(PlhListedSite *listed, PlhStackTexts *texts)
 {
@@ -54,7 +46,9 @@ plh_listed_site_describe_stack(PlhListedSite *listed, PlhStackTexts *texts)
 		return;
 	}
 	frame = palloc0(sizeof(PlhFrameText));
-	frame->text = absent_stack(&listed->facts);
+	frame->text = listed->facts.context == NULL ? PLH_NO_ROOM_NAME :
+		listed->facts.site->key.stack == PLH_FORMER_STACKS ? PLH_FORMER_STACKS_NAME :
+		PLH_NO_STACK_NAME;
 	listed->stack.site = frame->text;
 	listed->stack.frames = frame;
 	listed->stack.frame_count = 1;

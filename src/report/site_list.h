@@ -1,7 +1,6 @@
 /*
  * site_list.h
- *	  The call sites of a process, a dump or all processes together, with their stacks as text:
- *	  what pictures and files for other tools are made of.
+ *	  The call sites of a process, a dump or all processes together, with their stacks as text.
  *
  * A list belongs to the memory context in which it was made, and refers to the images that it was
  * made of.  Never called inside palloc.

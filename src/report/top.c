@@ -50,24 +50,19 @@ name_of_frame(const PlhFrameText *frame, PlhTopKind kind, StringInfo buffer)
 }
 
 static PlhTopRow *
-add_row(Sums *sums, const char *name)
-{
-	PlhTopRow  *row = palloc0(sizeof(PlhTopRow));
-
-	row->name = name;
-	row->last_site = -1;
-	sums->rows = plh_array_grow(sums->rows, sums->count, &sums->room, sizeof(PlhTopRow *));
-	return sums->rows[sums->count++] = row;
-}
-
-static PlhTopRow *
 find_row(Sums *sums, const char *name)
 {
 	bool		is_new;
 	const PlhNumberedText *numbered = plh_text_numbers_add(sums->names, name, &is_new);
 
-	Assert(is_new == ((int) numbered->number == sums->count));
-	return is_new ? add_row(sums, numbered->text) : sums->rows[numbered->number];
+	if (is_new)
+	{
+		sums->rows = plh_array_grow(sums->rows, sums->count, &sums->room, sizeof(PlhTopRow *));
+		sums->rows[sums->count] = palloc0(sizeof(PlhTopRow));
+		sums->rows[sums->count]->name = numbered->text;
+		sums->rows[sums->count++]->last_site = -1;
+	}
+	return sums->rows[numbered->number];
 }
 
 /* Count a site for a row, once, however often the stack has the name. */

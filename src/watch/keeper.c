@@ -1,7 +1,6 @@
 /*
  * keeper.c
- *	  The background worker that makes dumps of what a crash has left, looks after the directory
- *	  of the dumps, and watches for findings.
+ *	  The background worker that makes dumps after a crash, tends them, and watches for findings.
  *
  * src/watch/README and src/crash/README say what it does, and when: some ten system calls every few
  * seconds while nothing changes.  Its lock tells sessions that they need not do its work.

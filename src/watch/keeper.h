@@ -1,7 +1,6 @@
 /*
  * keeper.h
- *	  The background worker that makes dumps of what a crash has left, looks after the directory
- *	  of the dumps, and watches for findings.
+ *	  The background worker that makes dumps after a crash, tends them, and watches for findings.
  *
  * Never called inside palloc.
  */

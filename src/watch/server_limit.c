@@ -1,7 +1,6 @@
 /*
  * server_limit.c
- *	  Looks whether all processes together have more memory than they may, and asks one of them
- *	  to act.
+ *	  Looks whether all processes have more memory than they may, and asks one of them to act.
  *
  * To ask the kernel for the memory of one process takes some ten microseconds: for all of them that
  * is done once in 10,000 times the time that it takes.  In between, processes tell of what they

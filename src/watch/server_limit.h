@@ -1,7 +1,6 @@
 /*
  * server_limit.h
- *	  Looks whether all processes together have more memory than they may, and asks one of them
- *	  to act.
+ *	  Looks whether all processes have more memory than they may, and asks one of them to act.
  *
  * Only the keeper calls this.
  */

@@ -151,8 +151,8 @@ has_changed(const PlhProfileImage *image, void *arg)
 									 image->header, look->now);
 }
 
-static bool
-start_reporter(const ReportOrder *order)
+static void
+send_order(const ReportOrder *order)
 {
 	BackgroundWorker worker = {
 		.bgw_name = REPORTER_NAME,
@@ -163,16 +163,10 @@ start_reporter(const ReportOrder *order)
 		.bgw_library_name = "pg_leakhunt",
 		.bgw_function_name = "pg_leakhunt_reporter_main"
 	};
+	bool		started;
 
 	memcpy(worker.bgw_extra, order, sizeof(*order));
-	return RegisterDynamicBackgroundWorker(&worker, NULL);
-}
-
-static void
-send_order(const ReportOrder *order)
-{
-	bool		started = start_reporter(order);
-
+	started = RegisterDynamicBackgroundWorker(&worker, NULL);
 	if (!started && !state.said_no_worker)
 		ereport(WARNING, (errmsg("pg_leakhunt could not start a worker that logs findings"),
 						  errhint("Raise max_worker_processes, or see pg_leakhunt_suspects.")));

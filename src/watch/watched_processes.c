@@ -1,7 +1,6 @@
 /*
  * watched_processes.c
- *	  What the keeper remembers of each process between two looks: when it was judged, which
- *	  findings it had, and what was logged of them.
+ *	  What the keeper remembers between two looks: judgements, findings, and what was logged.
  */
 #include "postgres.h"
 
@@ -182,24 +181,20 @@ hash_site(const PlhProfileImage *image, const PlhSiteRecord *site, uint64 seed)
 	return hash_name(image, site->key.context_name, seed);
 }
 
-/* The text of a statement, which is as it is kept: without its constants. */
-static uint64
-hash_statement(const PlhProfileImage *image, const PlhSiteRecord *site, uint64 seed)
-{
-	const PlhStatementRecord *statement = site == NULL ? NULL :
-		plh_profile_image_statement(image, site->key.statement);
-
-	return statement == NULL ? seed : hash(statement->text, statement->text_bytes, seed);
-}
-
 uint64
 plh_watched_processes_key(const PlhFinding *finding, const PlhProfileImage *image)
 {
 	uint64		seed = plh_finding_subject(finding) + 1;
 	const PlhFamilyAccount *family = plh_finding_family(finding);
 
+	/* the text of a statement is kept without its constants */
 	if (finding->kind == PLH_KIND_STATEMENT)
-		return hash_statement(image, finding->site, seed);
+	{
+		const PlhStatementRecord *statement = finding->site == NULL ? NULL :
+			plh_profile_image_statement(image, finding->site->key.statement);
+
+		return statement == NULL ? seed : hash(statement->text, statement->text_bytes, seed);
+	}
 	if (family != NULL && family->family != NULL)
 		return hash(family->family->title, strlen(family->family->title), seed);
 	if (finding->context != NULL)

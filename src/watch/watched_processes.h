@@ -1,7 +1,6 @@
 /*
  * watched_processes.h
- *	  What the keeper remembers of each process between two looks: when it was judged, which
- *	  findings it had, and what was logged of them.
+ *	  What the keeper remembers between two looks: judgements, findings, and what was logged.
  *
  * Never called inside palloc.
  */
