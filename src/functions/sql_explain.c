@@ -332,7 +332,7 @@ put_row(Explaining *explaining, int pid, const char *text)
 static void
 put_rows(Explaining *explaining, bool of_server)
 {
-	PlhToldText summary;
+	PlhSaid		summary;
 	ListCell   *cell;
 
 	list_sort(explaining->rows, compare_rows);

@@ -41,7 +41,7 @@ struct PlhPageServer
 	TimestampTz now;
 	MemoryContext memory;
 	List	   *processes;		/* of PlhSummarized, with a Row */
-	PlhToldText words;
+	PlhSaid		words;
 };
 
 PlhPageServer *
@@ -102,7 +102,7 @@ append_profile(StringInfo json, const PlhPageServer *server, const PlhProfileIma
 
 /* The members "sentences" and "sentence_ids" of an object, without its brackets. */
 static char *
-sentences_of(const PlhToldText *text)
+sentences_of(const PlhSaid *text)
 {
 	StringInfoData json;
 

@@ -11,7 +11,6 @@
 #include "profile/site_facts.h"
 #include "report/words.h"
 #include "telling/age_text.h"
-#include "telling/sentences.h"
 
 /* By fewer samples, ages are left to chance; and so is what is left of a span. */
 #define LEAST_SAMPLES 16
@@ -77,14 +76,14 @@ span_with(const Ages *ages, double part)
 
 /* Is nearly all in the older half of the time since the site allocated first? */
 static bool
-say_old(StringInfo text, const Ages *ages)
+say_old(PlhSaid *said, const Ages *ages)
 {
 	int			number = span_with(ages, NEARLY_ALL);
 	TimestampTz end = ages->spans[number].until;
 
 	if (ages->now - end < end - ages->spans[0].from || ages->now - end < USECS_PER_SEC)
 		return false;
-	PLH_SAY(text, ages->alive, age_old,
+	PLH_SAY(said, ages->alive, age_old,
 			.percent = part_text((double) live_up_to(ages, number) / ages->live_bytes),
 			.age = plh_words_duration(end, ages->now));
 	return true;
@@ -92,7 +91,7 @@ say_old(StringInfo text, const Ages *ages)
 
 /* Is nearly all in the last span or two, and little left of as much before? */
 static bool
-say_young(StringInfo text, const Ages *ages)
+say_young(PlhSaid *said, const Ages *ages)
 {
 	int			number = ages->count - 1;
 	int64		total = 0;
@@ -106,7 +105,7 @@ say_young(StringInfo text, const Ages *ages)
 	if (old > NEARLY_NOTHING * ages->live_bytes || total < ages->live_bytes ||
 		old > NEARLY_NOTHING * total)
 		return false;
-	PLH_SAY(text, ages->alive, age_young,
+	PLH_SAY(said, ages->alive, age_young,
 			.percent = part_text((double) (ages->live_bytes - old) / ages->live_bytes),
 			.age = plh_words_duration(ages->spans[number].from, ages->now),
 			.total = plh_words_size(total),
@@ -129,7 +128,7 @@ is_all_left(const Ages *ages)
  * count: of that, something may be about to be freed.
  */
 static void
-say_even(StringInfo text, const Ages *ages)
+say_even(PlhSaid *said, const Ages *ages)
 {
 	double		least = 1.0;
 	double		most = 0.0;
@@ -154,25 +153,25 @@ say_even(StringInfo text, const Ages *ages)
 	fields.span = plh_words_duration(first->from, first->until);
 	fields.percent = percent(most);
 	fields.most = percent(least);
-	plh_sentences_say(text, is_all_left(ages) ? PLH_SAYS_age_none_freed :
+	plh_sentences_say(said, is_all_left(ages) ? PLH_SAYS_age_none_freed :
 					  most - least < 0.01 ? PLH_SAYS_age_even : PLH_SAYS_age_between,
 					  ages->alive, &fields);
 }
 
 /* How old half of it is, and what is left of each time's allocations. */
 static void
-say_half(StringInfo text, const Ages *ages)
+say_half(PlhSaid *said, const Ages *ages)
 {
 	TimestampTz end = ages->spans[span_with(ages, 0.5)].until;
 
 	if (ages->now - end < USECS_PER_SEC)
 		return;
-	PLH_SAY(text, ages->alive, age_half,.age = plh_words_duration(end, ages->now));
-	say_even(text, ages);
+	PLH_SAY(said, ages->alive, age_half,.age = plh_words_duration(end, ages->now));
+	say_even(said, ages);
 }
 
 void
-plh_age_text_say(StringInfo text, const PlhFinding *finding, const PlhProfileImage *image,
+plh_age_text_say(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image,
 				 TimestampTz now)
 {
 	Ages		ages = {.now = now,.alive = image->alive};
@@ -186,6 +185,6 @@ plh_age_text_say(StringInfo text, const PlhFinding *finding, const PlhProfileIma
 	ages.count = plh_site_facts_ages(ages.spans, image, finding->site, now);
 	ages.live_bytes = counters->live_bytes;
 	ages.sample_bytes = (double) counters->live_bytes / counters->live_samples;
-	if (ages.count > 0 && !say_old(text, &ages) && !say_young(text, &ages))
-		say_half(text, &ages);
+	if (ages.count > 0 && !say_old(said, &ages) && !say_young(said, &ages))
+		say_half(said, &ages);
 }

@@ -6,10 +6,9 @@
  */
 #pragma once
 
-#include "lib/stringinfo.h"
-
 #include "judge/finding.h"
+#include "telling/sentences.h"
 
 /* Says nothing of what is no single call site, or has too few samples. */
-extern void plh_age_text_say(StringInfo text, const PlhFinding *finding,
+extern void plh_age_text_say(PlhSaid *said, const PlhFinding *finding,
 							 const PlhProfileImage *image, TimestampTz now);

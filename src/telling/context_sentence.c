@@ -6,14 +6,13 @@
 
 #include "report/context_list.h"
 #include "telling/context_sentence.h"
-#include "telling/sentences.h"
 
 /* The examples in a sentence, and the most characters of each. */
 #define TOLD_EXAMPLES 2
 #define TOLD_COLUMNS 150
 
 bool
-plh_context_sentence_say(StringInfo text, const PlhContextRecord *record,
+plh_context_sentence_say(PlhSaid *said, const PlhContextRecord *record,
 						 const PlhProfileImage *image)
 {
 	char	   *texts[PLH_EXAMPLES];
@@ -31,7 +30,7 @@ plh_context_sentence_say(StringInfo text, const PlhContextRecord *record,
 		list.data[--list.len] = '\0';
 	fields.list = list.data;
 	fields.context = plh_context_list_name(image, record->context_name);
-	plh_sentences_say(text, plh_context_list_has_counts(record, image) ?
+	plh_sentences_say(said, plh_context_list_has_counts(record, image) ?
 					  PLH_SAYS_examples : PLH_SAYS_examples_such, true, &fields);
 	return true;
 }

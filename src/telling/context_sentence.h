@@ -6,10 +6,9 @@
  */
 #pragma once
 
-#include "lib/stringinfo.h"
-
 #include "profile/profile_image.h"
+#include "telling/sentences.h"
 
 /* The record may be NULL.  Returns false where there is nothing to say. */
-extern bool plh_context_sentence_say(StringInfo text, const PlhContextRecord *record,
+extern bool plh_context_sentence_say(PlhSaid *said, const PlhContextRecord *record,
 									 const PlhProfileImage *image);

@@ -49,7 +49,7 @@ say_outside_uncounted(PlhDoubt *doubt, const PlhDoubted *doubted, PlhSentence re
 	int			pid = doubted->process->pid;
 	PlhMallocCallers callers = plh_malloc_callers_find(pid, doubted->symbols);
 
-	plh_staying_doubt_say(doubt, reason, true, PLH_FIELDS(NULL));
+	plh_sentences_say(&doubt->words, reason, true, PLH_FIELDS(NULL));
 	plh_outside_advice_say_libraries(&doubt->words, &callers);
 	doubt->is_undecided = true;
 	if (is_running(doubted->process))
@@ -73,21 +73,21 @@ doubt_without_profile(PlhDoubt *doubt, const PlhDoubted *doubted)
 
 	if (process->loaded == PLH_NOT_LOADED)
 	{
-		PLH_DOUBT(doubt, true, not_loaded);
+		PLH_SAY(&doubt->words, true, not_loaded);
 		PLH_SAY(&doubt->next, true, load_it,.pid = process->pid);
 	}
 	else if (failure != NULL)
 	{
-		PLH_DOUBT(doubt, true, not_published,.reason = failure);
-		appendStringInfoString(&doubt->next, plh_profile_directory_hint(process->pid));
+		PLH_SAY(&doubt->words, true, not_published,.reason = failure);
+		PLH_SAY(&doubt->next, true, help,.help = plh_profile_directory_hint(process->pid));
 	}
 	else if (process->loaded == PLH_LOADED && process->rss_anon_bytes >= PLH_SUSPECT_LARGE_BYTES)
 		say_outside_uncounted(doubt, doubted, PLH_SAYS_outside_never_counted);
 	else if (process->loaded == PLH_LOADED)
-		PLH_DOUBT(doubt, true, too_small,.bytes = plh_words_size(PLH_PUBLICATION_BYTES),
-				  .count = PLH_PUBLICATION_SAMPLES);
+		PLH_SAY(&doubt->words, true, too_small,.bytes = plh_words_size(PLH_PUBLICATION_BYTES),
+				.count = PLH_PUBLICATION_SAMPLES);
 	else
-		PLH_DOUBT(doubt, true, maybe_loaded);
+		PLH_SAY(&doubt->words, true, maybe_loaded);
 }
 
 /* Could its profile not be shown to others, or only in part? */
@@ -101,14 +101,14 @@ find_unpublished(PlhDoubt *doubt, const PlhProfileImage *image)
 	failure = image->alive ? plh_profile_directory_failure(image->header->pid) : NULL;
 	if (failure != NULL)
 	{
-		PLH_DOUBT(doubt, true, sites_unseen,.reason = failure);
-		appendStringInfoString(&doubt->next, plh_profile_directory_hint(image->header->pid));
+		PLH_SAY(&doubt->words, true, sites_unseen,.reason = failure);
+		PLH_SAY(&doubt->next, true, help,.help = plh_profile_directory_hint(image->header->pid));
 		return true;
 	}
 	if (plh_load_settings.profile_directory[0] == '\0')
-		PLH_DOUBT(doubt, true, full_memory);
+		PLH_SAY(&doubt->words, true, full_memory);
 	else
-		PLH_DOUBT(doubt, true, full_directory);
+		PLH_SAY(&doubt->words, true, full_directory);
 	PLH_SAY(&doubt->next, true, make_room);
 	return true;
 }
@@ -124,14 +124,14 @@ find_blindness(PlhDoubt *doubt, const PlhExplainedProcess *process)
 		return true;
 	if (image->alive && header->sample_interval == 0)
 	{
-		PLH_DOUBT(doubt, true, not_sampled,
-				  .age = plh_words_duration(header->counters.last_at, process->now));
+		PLH_SAY(&doubt->words, true, not_sampled,
+				.age = plh_words_duration(header->counters.last_at, process->now));
 		PLH_SAY(&doubt->next, true, start_it,.pid = process->pid);
 		return true;
 	}
 	if (image->alive && header->scope == PLH_SCOPE_LONG_LIVED)
 	{
-		PLH_DOUBT(doubt, true, not_all_sampled);
+		PLH_SAY(&doubt->words, true, not_all_sampled);
 		PLH_SAY(&doubt->next, true, start_all,.pid = process->pid);
 		return true;
 	}
@@ -164,11 +164,11 @@ static void
 say_why_unseen(PlhDoubt *doubt, const PlhProfileHeader *header, int64 used)
 {
 	if (header->unsampled_bytes >= used / 4)
-		PLH_DOUBT(doubt, true, unseen_before,.bytes = plh_words_size(header->unsampled_bytes));
+		PLH_SAY(&doubt->words, true, unseen_before,.bytes = plh_words_size(header->unsampled_bytes));
 	else if (header->context_free_bytes < 0)
-		PLH_DOUBT(doubt, true, unseen_free,.count = header->context_count);
+		PLH_SAY(&doubt->words, true, unseen_free,.count = header->context_count);
 	else
-		PLH_DOUBT(doubt, true, unseen_pause);
+		PLH_SAY(&doubt->words, true, unseen_pause);
 }
 
 /* Do samples of malloc stand for more than it has given out? */
@@ -177,9 +177,9 @@ find_missed_frees(PlhDoubt *doubt, const PlhProfileHeader *header)
 {
 	if (!plh_process_suspect_misses_frees(header))
 		return false;
-	PLH_DOUBT(doubt, true, missed_frees,.bytes = plh_words_estimate(header->malloc_sampled_bytes,
-																	header->malloc_sampled_error),
-			  .other = plh_words_size(Max(0, header->malloc_bytes - header->context_bytes)));
+	PLH_SAY(&doubt->words, true, missed_frees,.bytes = plh_words_estimate(header->malloc_sampled_bytes,
+																		  header->malloc_sampled_error),
+			.other = plh_words_size(Max(0, header->malloc_bytes - header->context_bytes)));
 	return true;
 }
 
@@ -222,8 +222,8 @@ find_unseen(PlhDoubt *doubt, const PlhExplainedProcess *process)
 		return false;
 	fields.bytes = plh_words_estimate((int64) sampled, (int64) error);
 	fields.total = plh_words_size(used);
-	plh_staying_doubt_say(doubt, header->context_free_bytes < 0 ? PLH_SAYS_unseen_of_all :
-						  PLH_SAYS_unseen_of_used, true, &fields);
+	plh_sentences_say(&doubt->words, header->context_free_bytes < 0 ? PLH_SAYS_unseen_of_all :
+					  PLH_SAYS_unseen_of_used, true, &fields);
 	say_why_unseen(doubt, header, used);
 	PLH_SAY(&doubt->next, true, take_baseline,.pid = process->pid);
 	return true;
@@ -234,8 +234,8 @@ static void
 say_nodes(PlhDoubt *doubt, const PlhProfileImage *image, const PlhFamilyAccount *nodes,
 		  const PlhAccount *account)
 {
-	PLH_DOUBT(doubt, image->alive, nodes_within,.title = nodes->family->title,
-			  .bytes = plh_words_size(nodes->bytes));
+	PLH_SAY(&doubt->words, image->alive, nodes_within,.title = nodes->family->title,
+			.bytes = plh_words_size(nodes->bytes));
 	plh_statement_evidence_say_limit(&doubt->words, image, nodes->family,
 									 image->header->node_memory_bytes);
 	plh_statement_evidence_say_rest(&doubt->words,
@@ -268,7 +268,7 @@ find_statement(PlhDoubt *doubt, const PlhDoubted *doubted)
 	}
 	plh_site_fields_fill(&fields, image, site, account, doubted->stacks, &doubt->nameless);
 	fields.noun = plh_statement_evidence_noun(site->key.lifetime);
-	plh_staying_doubt_say(doubt, PLH_SAYS_site_within, image->alive, &fields);
+	plh_sentences_say(&doubt->words, PLH_SAYS_site_within, image->alive, &fields);
 	plh_statement_evidence_say_limit(&doubt->words, image, family, limit);
 	return true;
 }
@@ -286,7 +286,7 @@ say_callers(PlhDoubt *doubt, const PlhDoubted *doubted)
 
 		plh_site_fields_fill(&fields, image, site, doubted->findings->account,
 							 doubted->stacks, &doubt->nameless);
-		plh_staying_doubt_say(doubt, PLH_SAYS_outside_largest, true, &fields);
+		plh_sentences_say(&doubt->words, PLH_SAYS_outside_largest, true, &fields);
 	}
 	else if (image->alive)
 	{
@@ -327,10 +327,10 @@ find_outside(PlhDoubt *doubt, const PlhDoubted *doubted)
 		return false;
 	rests = rests_outside(&course, doubted);
 	if (rests)
-		PLH_DOUBT(doubt, image->alive, outside_rests,.bytes = plh_words_size(outside),
-				  .age = plh_words_duration(course.rests_since, course.now));
+		PLH_SAY(&doubt->words, image->alive, outside_rests,.bytes = plh_words_size(outside),
+				.age = plh_words_duration(course.rests_since, course.now));
 	else
-		PLH_DOUBT(doubt, image->alive, outside_lately,.bytes = plh_words_size(outside));
+		PLH_SAY(&doubt->words, image->alive, outside_lately,.bytes = plh_words_size(outside));
 	say_callers(doubt, doubted);
 	doubt->is_undecided = image->alive && !rests;
 	PLH_SAY(&doubt->next, true, see_history,.pid = doubted->process->pid);
@@ -344,8 +344,8 @@ void
 plh_doubt_find(PlhDoubt *doubt, const PlhDoubted *doubted)
 {
 	memset(doubt, 0, sizeof(*doubt));
-	initStringInfo(&doubt->words);
-	initStringInfo(&doubt->next);
+	plh_sentences_begin(&doubt->words);
+	plh_sentences_begin(&doubt->next);
 	if (doubted->process->image == NULL)
 		doubt_without_profile(doubt, doubted);
 	else if (!find_blindness(doubt, doubted->process) &&

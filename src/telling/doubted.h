@@ -14,9 +14,8 @@
 
 typedef struct PlhDoubt
 {
-	PlhSentence reason;			/* that "words" begin with */
-	StringInfoData words;		/* why */
-	StringInfoData next;		/* what to do; empty if there is nothing */
+	PlhSaid		words;			/* why; the first sentence is the reason */
+	PlhSaid		next;			/* what to do; empty if there is nothing */
 	const char *loaded;			/* what the process has loaded that may have
 								 * it; NULL: not known, or of no interest */
 	const char *nameless;		/* path of the binary of a site that is told

@@ -11,7 +11,6 @@
 #include "judge/process_kind.h"
 #include "reader/server_activity.h"
 #include "telling/ending_advice.h"
-#include "telling/sentences.h"
 
 /* What a session does, as far as that decides how to free its memory. */
 typedef enum Doing
@@ -40,7 +39,7 @@ is_live_session(const PlhProfileImage *image)
 
 /* Say one of the sentences that depend on the kind of process. */
 static void
-say_by_kind(StringInfo text, const PlhProfileImage *image, PlhSentence session,
+say_by_kind(PlhSaid *said, const PlhProfileImage *image, PlhSentence session,
 			PlhSentence worker, PlhSentence passing, PlhSentence server)
 {
 	const PlhFields fields = {
@@ -65,35 +64,35 @@ say_by_kind(StringInfo text, const PlhProfileImage *image, PlhSentence session,
 		case PLH_PROCESS_OTHER:
 			break;
 	}
-	plh_sentences_say(text, sentence, image->alive, &fields);
+	plh_sentences_say(said, sentence, image->alive, &fields);
 }
 
 void
-plh_ending_advice_end(StringInfo text, const PlhProfileImage *image)
+plh_ending_advice_end(PlhSaid *said, const PlhProfileImage *image)
 {
 	if (image->crashed)
-		PLH_SAY(text, false, end_is_over,.noun = plh_process_kind_noun(image));
+		PLH_SAY(said, false, end_is_over,.noun = plh_process_kind_noun(image));
 	else						/* a process with a dump may run still */
-		say_by_kind(text, image, PLH_SAYS_end_session, PLH_SAYS_end_worker,
+		say_by_kind(said, image, PLH_SAYS_end_session, PLH_SAYS_end_worker,
 					PLH_SAYS_end_passing, PLH_SAYS_end_server);
 }
 
 void
-plh_ending_advice_recycle(StringInfo text, const PlhProfileImage *image)
+plh_ending_advice_recycle(PlhSaid *said, const PlhProfileImage *image)
 {
-	say_by_kind(text, image, PLH_SAYS_recycle_session, PLH_SAYS_recycle_worker,
+	say_by_kind(said, image, PLH_SAYS_recycle_session, PLH_SAYS_recycle_worker,
 				PLH_SAYS_recycle_passing, PLH_SAYS_recycle_server);
 }
 
 void
-plh_ending_advice_end_now(StringInfo text, const PlhProfileImage *image)
+plh_ending_advice_end_now(PlhSaid *said, const PlhProfileImage *image)
 {
 	if (is_live_session(image))
-		PLH_SAY(text, true, end_now,.pid = image->header->pid);
+		PLH_SAY(said, true, end_now,.pid = image->header->pid);
 }
 
 void
-plh_ending_advice_cancel(StringInfo text, const PlhProfileImage *image)
+plh_ending_advice_cancel(PlhSaid *said, const PlhProfileImage *image)
 {
 	static const PlhSentence sentences[] = {
 		[RUNNING] = PLH_SAYS_cancel_now,
@@ -102,7 +101,7 @@ plh_ending_advice_cancel(StringInfo text, const PlhProfileImage *image)
 	};
 
 	if (is_live_session(image))
-		plh_sentences_say(text, sentences[doing_of(image)], true,
+		plh_sentences_say(said, sentences[doing_of(image)], true,
 						  PLH_FIELDS(.pid = image->header->pid));
 }
 
@@ -111,17 +110,17 @@ plh_ending_advice_cancel(StringInfo text, const PlhProfileImage *image)
  * only.
  */
 void
-plh_ending_advice_subtransactions(StringInfo text, const PlhProfileImage *image)
+plh_ending_advice_subtransactions(PlhSaid *said, const PlhProfileImage *image)
 {
 	if (is_live_session(image))
-		plh_sentences_say(text, doing_of(image) == IDLE ? PLH_SAYS_end_now :
+		plh_sentences_say(said, doing_of(image) == IDLE ? PLH_SAYS_end_now :
 						  PLH_SAYS_cancel_savepoints, true,
 						  PLH_FIELDS(.pid = image->header->pid));
 }
 
 /* How to find out whether what came while a statement ran goes with it. */
 void
-plh_ending_advice_try_cancel(StringInfo text, int pid)
+plh_ending_advice_try_cancel(PlhSaid *said, int pid)
 {
-	PLH_SAY(text, true, cancel_to_see,.pid = pid);
+	PLH_SAY(said, true, cancel_to_see,.pid = pid);
 }

@@ -8,20 +8,19 @@
  */
 #pragma once
 
-#include "lib/stringinfo.h"
-
 #include "profile/profile_image.h"
+#include "telling/sentences.h"
 
 /* What lasts as long as the process does. */
-extern void plh_ending_advice_end(StringInfo text, const PlhProfileImage *image);
-extern void plh_ending_advice_end_now(StringInfo text, const PlhProfileImage *image);
+extern void plh_ending_advice_end(PlhSaid *said, const PlhProfileImage *image);
+extern void plh_ending_advice_end_now(PlhSaid *said, const PlhProfileImage *image);
 
 /* What a process keeps gaining. */
-extern void plh_ending_advice_recycle(StringInfo text, const PlhProfileImage *image);
+extern void plh_ending_advice_recycle(PlhSaid *said, const PlhProfileImage *image);
 
 /* What ends with the statement or transaction, or with a subtransaction. */
-extern void plh_ending_advice_cancel(StringInfo text, const PlhProfileImage *image);
-extern void plh_ending_advice_subtransactions(StringInfo text, const PlhProfileImage *image);
+extern void plh_ending_advice_cancel(PlhSaid *said, const PlhProfileImage *image);
+extern void plh_ending_advice_subtransactions(PlhSaid *said, const PlhProfileImage *image);
 
 /* What came while a statement ran that still runs. */
-extern void plh_ending_advice_try_cancel(StringInfo text, int pid);
+extern void plh_ending_advice_try_cancel(PlhSaid *said, int pid);

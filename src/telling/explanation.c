@@ -50,14 +50,14 @@ typedef struct Telling
 	const char *nameless;		/* path of a binary that names are missing of */
 	const char *peak_query;		/* that was told with the peak; else NULL */
 	TimestampTz told_peak_at;	/* 0: no peak was told */
-	PlhToldText text;
+	PlhSaid		said;
 } Telling;
 
 /* A statement, and what it is. */
 static void
 tell_statement(Telling *telling, PlhSentence sentence, const char *query)
 {
-	plh_told_text_line(&telling->text, sentence, telling->process->image->alive,
+	plh_sentences_line(&telling->said, sentence, telling->process->image->alive,
 					   PLH_FIELDS(.query = plh_one_line(query, STATEMENT_COLUMNS)));
 }
 
@@ -73,15 +73,15 @@ static void
 tell_ages(Telling *telling, const PlhToldFinding *told)
 {
 	const PlhProfileImage *image = telling->process->image;
-	StringInfoData ages;
+	PlhSaid		ages;
 
 	if (told != linitial(telling->told))
 		return;
-	initStringInfo(&ages);
+	plh_sentences_begin(&ages);
 	plh_age_text_say(&ages, told->finding, image, image->alive ? telling->process->now :
 					 plh_profile_image_ended_at(image->header));
-	if (ages.len > 0)
-		PLH_LINE(&telling->text, true, ages,.list = ages.data);
+	if (ages.begins != NIL)
+		PLH_LINE(&telling->said, true, ages,.list = ages.text.data);
 }
 
 /* What the statement is that a finding shows. */
@@ -120,7 +120,7 @@ tell_routines(Telling *telling, const PlhToldFinding *told)
 		told->finding->sites.sites == 1;
 
 	if (routines != NULL)
-		plh_told_text_line(&telling->text, is_one ? PLH_SAYS_routines : PLH_SAYS_routines_most,
+		plh_sentences_line(&telling->said, is_one ? PLH_SAYS_routines : PLH_SAYS_routines_most,
 						   true, PLH_FIELDS(.routines = routines));
 }
 
@@ -128,17 +128,15 @@ tell_routines(Telling *telling, const PlhToldFinding *told)
 static void
 tell_finding(Telling *telling, const PlhToldFinding *told)
 {
-	StringInfo	text = &telling->text.text;
-
-	PLH_LINE(&telling->text, true, verdict,.verdict = told->verdict,.cause = told->cause);
+	PLH_LINE(&telling->said, true, verdict,.verdict = told->verdict,.cause = told->cause);
 	if (told->share[0] != '\0')
-		appendStringInfo(text, " %s", told->share);
-	PLH_LINE(&telling->text, true, evidence,.list = told->evidence);
+		appendStringInfo(&telling->said.text, " %s", told->share);
+	PLH_LINE(&telling->said, true, evidence,.list = told->evidence);
 	tell_ages(telling, told);
 	tell_routines(telling, told);
 	if (told->query != NULL)
 		tell_statement(telling, sentence_on_query(told->finding), told->query);
-	PLH_LINE(&telling->text, true, next,.next = told->next);
+	PLH_LINE(&telling->said, true, next,.next = told->next);
 	note_nameless(telling, told);
 }
 
@@ -171,9 +169,9 @@ tell_findings(Telling *telling, const PlhSuppressions *suppressions)
 		told->named = NULL;		/* it does not outlive this turn */
 	}
 	if (found > TOLD_FINDINGS)
-		PLH_LINE(&telling->text, true, more_findings,.count = found - TOLD_FINDINGS);
+		PLH_LINE(&telling->said, true, more_findings,.count = found - TOLD_FINDINGS);
 	if (hidden > 0)
-		PLH_LINE(&telling->text, true, hidden_findings,.count = hidden);
+		PLH_LINE(&telling->said, true, hidden_findings,.count = hidden);
 	return found + hidden;
 }
 
@@ -220,7 +218,7 @@ tell_peak(Telling *telling)
 	if (error_bytes >= bytes)	/* it may as well have been nothing */
 		return;
 	telling->told_peak_at = header->peak_at;
-	PLH_LINE(&telling->text, image->alive, peak,.ago = plh_told_text_ago(process, header->peak_at),
+	PLH_LINE(&telling->said, image->alive, peak,.ago = plh_size_sentences_ago(process, header->peak_at),
 			 .bytes = plh_words_estimate(bytes, error_bytes),
 			 .site = plh_blamed_code_site(&stack),
 			 .context = plh_context_list_name(image, plh_profile_image_offset(image, top.context)));
@@ -268,13 +266,13 @@ tell_largest(Telling *telling)
 	{
 		const char *query = text_of(largest->text, largest->text_bytes, largest->encoding);
 
-		PLH_LINE(&telling->text, true, day_peak,
+		PLH_LINE(&telling->said, true, day_peak,
 				 .bytes = plh_words_estimate(largest->max_peak_bytes, largest->error_bytes),
-				 .ago = plh_told_text_ago(process, largest->max_at));
+				 .ago = plh_size_sentences_ago(process, largest->max_at));
 		if (telling->peak_query == NULL || strcmp(telling->peak_query, query) != 0)
 			tell_statement(telling, PLH_SAYS_day_statement, query);
 	}
-	PLH_LINE(&telling->text, true, day_allowed,.bytes = plh_words_size(largest->allowed_bytes));
+	PLH_LINE(&telling->said, true, day_allowed,.bytes = plh_words_size(largest->allowed_bytes));
 }
 
 /* Does a finding on contexts tell what these are of? */
@@ -300,10 +298,10 @@ tell_examples(Telling *telling)
 {
 	const PlhAccount *account = telling->findings->account;
 	const PlhProfileImage *image = telling->process->image;
-	StringInfoData examples;
+	PlhSaid		examples;
 
-	initStringInfo(&examples);
-	for (int i = 0; i < account->family_count && examples.len == 0; i++)
+	plh_sentences_begin(&examples);
+	for (int i = 0; i < account->family_count && examples.begins == NIL; i++)
 	{
 		const PlhFamilyAccount *family = &account->families[i];
 
@@ -312,7 +310,7 @@ tell_examples(Telling *telling)
 		if (telling->findings->count == 0 ||
 			(family->bytes >= image->header->context_bytes / LARGE_PART &&
 			 !is_told_by_finding(telling->findings, family->exemplified)))
-			PLH_LINE(&telling->text, true, contexts_are,.list = examples.data);
+			PLH_LINE(&telling->said, true, contexts_are,.list = examples.text.data);
 	}
 }
 
@@ -327,12 +325,12 @@ tell_doubt(Telling *telling)
 	PlhDoubt   *doubt = palloc(sizeof(PlhDoubt));
 
 	plh_doubt_find(doubt, &doubted);
-	plh_told_text_line(&telling->text, doubt->is_undecided ? PLH_SAYS_no_verdict_yet :
-					   PLH_SAYS_no_verdict, true, PLH_FIELDS(.reason = doubt->words.data));
+	plh_sentences_line(&telling->said, doubt->is_undecided ? PLH_SAYS_no_verdict_yet :
+					   PLH_SAYS_no_verdict, true, PLH_FIELDS(.reason = doubt->words.text.data));
 	if (telling->nameless == NULL)
 		telling->nameless = doubt->nameless;
-	if (doubt->next.len > 0)
-		PLH_LINE(&telling->text, true, next,.next = doubt->next.data);
+	if (doubt->next.begins != NIL)
+		PLH_LINE(&telling->said, true, next,.next = doubt->next.text.data);
 	return doubt;
 }
 
@@ -351,9 +349,9 @@ tell_profile(Telling *telling, const PlhSuppressions *suppressions)
 								   image->alive ? process->now :
 								   image->header->census_at);
 	telling->findings = plh_findings_make(image, process->baseline, until);
-	plh_size_sentences_say_parts(&telling->text, process, telling->findings->account);
+	plh_size_sentences_say_parts(&telling->said, process, telling->findings->account);
 	if (has_course)
-		plh_size_sentences_say_course(&telling->text, process, &telling->course);
+		plh_size_sentences_say_course(&telling->said, process, &telling->course);
 	tell_peak(telling);
 	tell_largest(telling);
 	tell_examples(telling);
@@ -368,13 +366,13 @@ plh_explanation_make(const PlhExplainedProcess *process, PlhSymbols *symbols,
 	PlhExplanation *explanation = palloc0(sizeof(PlhExplanation));
 	int			found = 0;
 
-	plh_told_text_begin(&telling.text);
-	plh_size_sentences_say_who(&telling.text, process);
+	plh_sentences_begin(&telling.said);
+	plh_size_sentences_say_who(&telling.said, process);
 	if (process->image != NULL)
 		found = tell_profile(&telling, suppressions);
 	if (found == 0)
 		explanation->doubt = tell_doubt(&telling);
-	explanation->text = telling.text;
+	explanation->text = telling.said;
 	explanation->nameless = telling.nameless;
 	explanation->told = telling.told;
 	explanation->account = telling.findings == NULL ? NULL : telling.findings->account;

@@ -13,11 +13,10 @@
 #include "telling/doubt.h"
 #include "telling/suppression.h"
 #include "telling/told_finding.h"
-#include "telling/told_text.h"
 
 typedef struct PlhExplanation
 {
-	PlhToldText text;
+	PlhSaid		text;
 	List	   *told;			/* of PlhToldFinding, all that are not
 								 * suppressed; the first three are in the text */
 	const PlhDoubt *doubt;		/* why there is none; else NULL */

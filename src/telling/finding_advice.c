@@ -12,7 +12,6 @@
 #include "telling/ending_advice.h"
 #include "telling/finding_advice.h"
 #include "telling/outside_advice.h"
-#include "telling/sentences.h"
 #include "telling/site_family.h"
 
 /* From this size on a single value or text is a cause by itself. */
@@ -21,7 +20,7 @@
 /* What advice depends on. */
 typedef struct Advised
 {
-	StringInfo	text;
+	PlhSaid    *said;
 	const PlhFinding *finding;
 	const PlhProfileImage *image;
 	const PlhListedSite *named; /* the site it is named after; NULL: none */
@@ -33,7 +32,7 @@ typedef struct Advised
 static void
 say_help(const Advised *advised, const PlhFamily *family)
 {
-	PLH_SAY(advised->text, true, help,.help = family->help);
+	PLH_SAY(advised->said, true, help,.help = family->help);
 }
 
 /* Is most of it memory that was never written to, in a process that is there? */
@@ -53,10 +52,10 @@ advise_on_freed(const Advised *advised)
 
 	if (advised->image->alive &&
 		(kind == PLH_PROCESS_SESSION || kind == PLH_PROCESS_BACKGROUND_WORKER))
-		PLH_SAY(advised->text, true, trim,.pid = header->pid);
+		PLH_SAY(advised->said, true, trim,.pid = header->pid);
 	else
-		plh_ending_advice_end(advised->text, advised->image);
-	PLH_SAY(advised->text, true, trim_threshold);
+		plh_ending_advice_end(advised->said, advised->image);
+	PLH_SAY(advised->said, true, trim_threshold);
 }
 
 /* Whose fault a leak is in code of the server, or where to look. */
@@ -86,11 +85,11 @@ say_language(const Advised *advised)
 	const PlhSiteRecord *site = advised->finding->site;
 	const char *language = advised->code.language;
 
-	PLH_SAY(advised->text, true, language_ran,.language = language);
+	PLH_SAY(advised->said, true, language_ran,.language = language);
 	if (site != NULL && site->key.lifetime == PLH_LIFETIME_PROCESS)
-		PLH_SAY(advised->text, true, language_keeps,.store = plh_outside_advice_store(language));
+		PLH_SAY(advised->said, true, language_keeps,.store = plh_outside_advice_store(language));
 	else
-		PLH_SAY(advised->text, true, language_calls);
+		PLH_SAY(advised->said, true, language_calls);
 }
 
 /* What to do about a site that keeps growing. */
@@ -100,15 +99,15 @@ advise_on_leak(const Advised *advised)
 	if (advised->family != NULL)
 		say_help(advised, advised->family);
 	else if (advised->code.library != NULL)
-		PLH_SAY(advised->text, true, report_to_authors,.library = advised->code.library);
+		PLH_SAY(advised->said, true, report_to_authors,.library = advised->code.library);
 	else if (advised->code.language != NULL)
 		say_language(advised);
 	else
-		plh_sentences_say(advised->text, author_of(advised->image), true, PLH_FIELDS(NULL));
+		plh_sentences_say(advised->said, author_of(advised->image), true, PLH_FIELDS(NULL));
 	if (is_unwritten(advised))
-		PLH_SAY(advised->text, true, no_hurry);
+		PLH_SAY(advised->said, true, no_hurry);
 	else
-		plh_ending_advice_recycle(advised->text, advised->image);
+		plh_ending_advice_recycle(advised->said, advised->image);
 }
 
 /* What to do about what a few transactions have left. */
@@ -118,9 +117,9 @@ advise_on_held(const Advised *advised)
 	if (advised->family != NULL)
 		say_help(advised, advised->family);
 	if (advised->family == NULL && is_unwritten(advised))
-		PLH_SAY(advised->text, true, no_need);
+		PLH_SAY(advised->said, true, no_need);
 	else
-		plh_ending_advice_end(advised->text, advised->image);
+		plh_ending_advice_end(advised->said, advised->image);
 }
 
 /* What to do about a node that holds more than it may, or about many. */
@@ -131,11 +130,11 @@ say_nodes(const Advised *advised)
 	int64		each = statement->node_bytes / Max(1, statement->nodes);
 
 	if (each > PLH_SUSPECT_QUERY_LIMITS * statement->limit_bytes)
-		PLH_SAY(advised->text, true, node_misjudged);
+		PLH_SAY(advised->said, true, node_misjudged);
 	else if (each > statement->limit_bytes / 2)
-		PLH_SAY(advised->text, true, nodes_full);
+		PLH_SAY(advised->said, true, nodes_full);
 	else
-		PLH_SAY(advised->text, true, nodes_many,.each = plh_words_size(each));
+		PLH_SAY(advised->said, true, nodes_many,.each = plh_words_size(each));
 }
 
 /* Does the call site that the finding is named after begin with that function? */
@@ -184,7 +183,7 @@ value_bytes(const Advised *advised)
 static void
 say_value(const Advised *advised, int64 bytes)
 {
-	plh_sentences_say(advised->text, advised->finding->statement.part != NULL ?
+	plh_sentences_say(advised->said, advised->finding->statement.part != NULL ?
 					  PLH_SAYS_value_of_client : PLH_SAYS_value_made, true,
 					  PLH_FIELDS(.bytes = plh_words_size(bytes)));
 }
@@ -196,18 +195,18 @@ say_functions(const Advised *advised)
 	switch (plh_process_kind(advised->image->header))
 	{
 		case PLH_PROCESS_SESSION:
-			PLH_SAY(advised->text, true, functions_hold);
+			PLH_SAY(advised->said, true, functions_hold);
 			break;
 		case PLH_PROCESS_PARALLEL_WORKER:
-			PLH_SAY(advised->text, true, leader_holds);
+			PLH_SAY(advised->said, true, leader_holds);
 			break;
 		case PLH_PROCESS_AUTOVACUUM_WORKER:
-			PLH_SAY(advised->text, true, vacuum_holds);
+			PLH_SAY(advised->said, true, vacuum_holds);
 			break;
 		case PLH_PROCESS_BACKGROUND_WORKER:
 		case PLH_PROCESS_WALSENDER:
 		case PLH_PROCESS_OTHER:
-			PLH_SAY(advised->text, true, see_report,.pid = advised->image->header->pid,
+			PLH_SAY(advised->said, true, see_report,.pid = advised->image->header->pid,
 					.noun = plh_process_kind_noun(advised->image));
 	}
 }
@@ -224,18 +223,18 @@ advise_on_statement(const Advised *advised)
 	else if (statement->part != NULL)
 		say_help(advised, statement->part->family);
 	else if (is_file_buffer(advised->named))
-		PLH_SAY(advised->text, true, file_buffers,.help = plh_family_of("HashSpillContext")->help);
+		PLH_SAY(advised->said, true, file_buffers,.help = plh_family_of("HashSpillContext")->help);
 	else if (advised->family != NULL)
 		say_help(advised, advised->family);
 	else if (statement->node_bytes > advised->finding->bytes / 2)
 		say_nodes(advised);
 	else if (advised->code.library != NULL)
-		PLH_SAY(advised->text, true, library_allocates,.library = advised->code.library);
+		PLH_SAY(advised->said, true, library_allocates,.library = advised->code.library);
 	else if (advised->code.language != NULL)
-		PLH_SAY(advised->text, true, language_holds,.language = advised->code.language);
+		PLH_SAY(advised->said, true, language_holds,.language = advised->code.language);
 	else
 		say_functions(advised);
-	plh_ending_advice_cancel(advised->text, advised->image);
+	plh_ending_advice_cancel(advised->said, advised->image);
 }
 
 /* What to do about contexts of a name that nobody knows. */
@@ -243,11 +242,11 @@ static void
 say_creator(const Advised *advised)
 {
 	if (advised->code.library != NULL)
-		PLH_SAY(advised->text, true, creator_of_library,.library = advised->code.library);
+		PLH_SAY(advised->said, true, creator_of_library,.library = advised->code.library);
 	else if (advised->code.language != NULL)
-		PLH_SAY(advised->text, true, creator_of_language,.language = advised->code.language);
+		PLH_SAY(advised->said, true, creator_of_language,.language = advised->code.language);
 	else
-		PLH_SAY(advised->text, true, creator_unknown,
+		PLH_SAY(advised->said, true, creator_unknown,
 				.context = plh_account_name(advised->finding->contexts.family, advised->image));
 }
 
@@ -258,11 +257,11 @@ say_freeing(const Advised *advised)
 	const PlhFamilyAccount *family = advised->finding->contexts.family;
 
 	if (family->family == plh_family_of("CurTransactionContext"))
-		plh_ending_advice_subtransactions(advised->text, advised->image);
+		plh_ending_advice_subtransactions(advised->said, advised->image);
 	else if (!family->lasting)
-		plh_ending_advice_cancel(advised->text, advised->image);
+		plh_ending_advice_cancel(advised->said, advised->image);
 	else if (advised->finding->kind != PLH_KIND_CACHE_GROWS)
-		plh_ending_advice_end_now(advised->text, advised->image);
+		plh_ending_advice_end_now(advised->said, advised->image);
 }
 
 /* What to do about contexts. */
@@ -280,11 +279,11 @@ advise_on_contexts(const Advised *advised)
 }
 
 void
-plh_finding_advice_say(StringInfo text, const PlhFinding *finding,
+plh_finding_advice_say(PlhSaid *said, const PlhFinding *finding,
 					   const PlhProfileImage *image, const PlhListedSite *named,
 					   const PlhMallocStatement *statement)
 {
-	Advised		advised = {text, finding, image, named};
+	Advised		advised = {said, finding, image, named};
 
 	if (named != NULL)
 	{
@@ -310,17 +309,17 @@ plh_finding_advice_say(StringInfo text, const PlhFinding *finding,
 			advise_on_statement(&advised);
 			break;
 		case PLH_KIND_MALLOC_GROWS:
-			plh_outside_advice_of_malloc(text, image, statement->may_run);
+			plh_outside_advice_of_malloc(said, image, statement->may_run);
 			break;
 		case PLH_KIND_MAPPED_GROWS:
-			plh_outside_advice_of_mapped(text, image, statement->may_run);
+			plh_outside_advice_of_mapped(said, image, statement->may_run);
 			break;
 		case PLH_KIND_MALLOC_KEEPS:
 			advise_on_freed(&advised);
 			break;
 		case PLH_KIND_SITE_GROWS:
 		case PLH_KIND_PROCESS_GROWS:
-			PLH_SAY(text, true, look_later);
+			PLH_SAY(said, true, look_later);
 			break;
 		case PLH_KINDS:
 			break;

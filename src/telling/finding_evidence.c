@@ -16,7 +16,6 @@
 #include "telling/context_sentence.h"
 #include "telling/finding_evidence.h"
 #include "telling/function_shares.h"
-#include "telling/sentences.h"
 #include "telling/statement_evidence.h"
 
 /* Was most of what was allocated freed, as of what is enlarged again and again? */
@@ -40,7 +39,7 @@ has_stopped(const PlhFinding *finding)
  * nothing was sampled are not known.
  */
 static void
-say_left(StringInfo text, const PlhFinding *finding, bool alive)
+say_left(PlhSaid *said, const PlhFinding *finding, bool alive)
 {
 	const PlhFields fields = {
 		.bytes = plh_words_estimate(finding->bytes, finding->error_bytes),
@@ -51,26 +50,26 @@ say_left(StringInfo text, const PlhFinding *finding, bool alive)
 
 	if (is_enlarged(finding))
 	{
-		plh_sentences_say(text, PLH_SAYS_enlarged, alive, &fields);
-		plh_sentences_say(text, has_stopped(finding) ? PLH_SAYS_enlarged_until :
+		plh_sentences_say(said, PLH_SAYS_enlarged, alive, &fields);
+		plh_sentences_say(said, has_stopped(finding) ? PLH_SAYS_enlarged_until :
 						  PLH_SAYS_enlarged_grows, alive, &fields);
 	}
 	else
-		plh_sentences_say(text, has_stopped(finding) ? PLH_SAYS_left_until : PLH_SAYS_left,
+		plh_sentences_say(said, has_stopped(finding) ? PLH_SAYS_left_until : PLH_SAYS_left,
 						  alive, &fields);
 }
 
 /* What of it takes no memory, where that is much. */
 static void
-say_unwritten(StringInfo text, const PlhFinding *finding, const PlhProfileImage *image)
+say_unwritten(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image)
 {
 	switch (plh_unwritten_of(finding, image->header))
 	{
 		case PLH_UNWRITTEN_MOST:
-			PLH_SAY(text, image->alive, most_unwritten);
+			PLH_SAY(said, image->alive, most_unwritten);
 			break;
 		case PLH_UNWRITTEN_PART:
-			PLH_SAY(text, image->alive, part_unwritten);
+			PLH_SAY(said, image->alive, part_unwritten);
 			break;
 		case PLH_UNWRITTEN_LITTLE:
 			break;
@@ -82,44 +81,44 @@ say_unwritten(StringInfo text, const PlhFinding *finding, const PlhProfileImage 
  * without transactions, too.
  */
 static void
-say_rates(StringInfo text, const PlhFinding *finding)
+say_rates(PlhSaid *said, const PlhFinding *finding)
 {
 	const PlhSitesFound *sites = &finding->sites;
 
-	PLH_SAY(text, true, rates,.count = sites->late_epochs,
+	PLH_SAY(said, true, rates,.count = sites->late_epochs,
 			.late = plh_words_size(finding->late_bytes / Max(sites->late_epochs, 1)),
 			.early = plh_words_size(sites->early_bytes / Max(sites->early_epochs, 1)),
 			.early_count = sites->early_epochs);
 	if (sites->epochs > sites->transactions)
-		PLH_SAY(text, true, rates_seconds);
+		PLH_SAY(said, true, rates_seconds);
 	if (sites->age_epochs > sites->epochs)
-		PLH_SAY(text, true, rates_all);
+		PLH_SAY(said, true, rates_all);
 }
 
 static void
-say_leak(StringInfo text, const PlhFinding *finding, const PlhProfileImage *image)
+say_leak(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image)
 {
-	say_left(text, finding, image->alive);
-	say_unwritten(text, finding, image);
-	say_rates(text, finding);
+	say_left(said, finding, image->alive);
+	say_unwritten(said, finding, image);
+	say_rates(said, finding);
 }
 
 /* Growth since the baseline, and why it is not called a leak. */
 static void
-say_growth(StringInfo text, const PlhFinding *finding, bool alive)
+say_growth(PlhSaid *said, const PlhFinding *finding, bool alive)
 {
-	PLH_SAY(text, alive, grown,.bytes = plh_words_estimate(finding->bytes, finding->error_bytes),
+	PLH_SAY(said, alive, grown,.bytes = plh_words_estimate(finding->bytes, finding->error_bytes),
 			.growth = plh_words_size(finding->growth_bytes));
 	if (finding->sites.statements > 1)
-		PLH_SAY(text, alive, grown_by_statements,.count = finding->sites.statements);
+		PLH_SAY(said, alive, grown_by_statements,.count = finding->sites.statements);
 	else if (finding->sites.sites > 1)
-		PLH_SAY(text, alive, grown_by_lines,.count = finding->sites.sites);
+		PLH_SAY(said, alive, grown_by_lines,.count = finding->sites.sites);
 	else
-		PLH_SAY(text, alive, grown_lately);
+		PLH_SAY(said, alive, grown_lately);
 }
 
 static void
-say_held(StringInfo text, const PlhFinding *finding, const PlhProfileImage *image)
+say_held(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image)
 {
 	const PlhFields fields = {
 		.bytes = plh_words_estimate(finding->bytes, finding->error_bytes),
@@ -130,40 +129,40 @@ say_held(StringInfo text, const PlhFinding *finding, const PlhProfileImage *imag
 	};
 
 	if (!finding->sites.is_over)
-		plh_sentences_say(text, PLH_SAYS_held_running, image->alive, &fields);
+		plh_sentences_say(said, PLH_SAYS_held_running, image->alive, &fields);
 	else
-		plh_sentences_say(text, finding->sites.statements > 1 ? PLH_SAYS_held_by_statements :
+		plh_sentences_say(said, finding->sites.statements > 1 ? PLH_SAYS_held_by_statements :
 						  PLH_SAYS_held, image->alive, &fields);
 	if (finding->sites.is_over && image->alive)
-		plh_sentences_say(text, PLH_SAYS_held_stays, true, &fields);
-	say_unwritten(text, finding, image);
+		plh_sentences_say(said, PLH_SAYS_held_stays, true, &fields);
+	say_unwritten(said, finding, image);
 }
 
 /* That contexts are mostly free space, where it is known.  All others may be free, too. */
 static void
-say_emptiness(StringInfo text, const PlhFinding *finding, const PlhProfileHeader *header)
+say_emptiness(PlhSaid *said, const PlhFinding *finding, const PlhProfileHeader *header)
 {
 	int64		others = header->context_bytes - finding->bytes;
 
 	if (header->context_free_bytes - Max(0, others) >= finding->bytes / 2)
-		PLH_SAY(text, true, contexts_free);
+		PLH_SAY(said, true, contexts_free);
 }
 
 /* What is known of a family. */
 static void
-say_family(StringInfo text, const PlhFamilyAccount *account, const PlhProfileImage *image)
+say_family(PlhSaid *said, const PlhFamilyAccount *account, const PlhProfileImage *image)
 {
 	const PlhFamily *family = account->family;
 
 	if (family != NULL)
-		PLH_SAY(text, true, family,.what = family->what,.bound = family->bound);
+		PLH_SAY(said, true, family,.what = family->what,.bound = family->bound);
 	else
-		PLH_SAY(text, true, contexts_stay,.noun = account->lasting ?
+		PLH_SAY(said, true, contexts_stay,.noun = account->lasting ?
 				plh_process_kind_noun(image) : PLH_PHRASE(true, noun_either));
 }
 
 static void
-say_contexts(StringInfo text, const PlhFinding *finding, const PlhProfileImage *image)
+say_contexts(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image)
 {
 	const PlhFamilyAccount *family = finding->contexts.family;
 	const PlhFields fields = {
@@ -173,17 +172,17 @@ say_contexts(StringInfo text, const PlhFinding *finding, const PlhProfileImage *
 	};
 
 	if (family->family != NULL)
-		plh_sentences_say(text, PLH_SAYS_contexts, image->alive, &fields);
+		plh_sentences_say(said, PLH_SAYS_contexts, image->alive, &fields);
 	else
-		PLH_SAY(text, image->alive, contexts_named,.count = family->contexts,
+		PLH_SAY(said, image->alive, contexts_named,.count = family->contexts,
 				.bytes = fields.bytes,.title = plh_account_name(family, image));
 	if (finding->contexts.late_contexts >= PLH_SUSPECT_LATE_CONTEXTS)
-		PLH_SAY(text, image->alive, contexts_added,.count = finding->contexts.late_contexts,
+		PLH_SAY(said, image->alive, contexts_added,.count = finding->contexts.late_contexts,
 				.bytes = plh_words_size(finding->late_bytes),
 				.since = plh_words_time(family->early_at));
-	plh_context_sentence_say(text, family->exemplified, image);
-	say_emptiness(text, finding, image->header);
-	say_family(text, family, image);
+	plh_context_sentence_say(said, family->exemplified, image);
+	say_emptiness(said, finding, image->header);
+	say_family(said, family, image);
 }
 
 /* Has a family all but stopped growing? */
@@ -197,19 +196,19 @@ has_come_to_rest(const PlhFamilyAccount *family)
 }
 
 static void
-say_cache(StringInfo text, const PlhFinding *finding, const PlhProfileImage *image)
+say_cache(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image)
 {
 	const PlhFamilyAccount *family = finding->contexts.family;
 
-	PLH_SAY(text, image->alive, cache,.title = family->family->title,
+	PLH_SAY(said, image->alive, cache,.title = family->family->title,
 			.bytes = plh_words_size(finding->bytes),
 			.late = plh_words_size(finding->late_bytes),
 			.since = plh_words_time(family->early_at));
 	if (has_come_to_rest(family))
-		PLH_SAY(text, image->alive, cache_rests,.since = plh_words_time(family->late_at));
-	plh_context_sentence_say(text, family->exemplified, image);
-	PLH_SAY(text, image->alive, cache_is_no_leak);
-	say_family(text, family, image);
+		PLH_SAY(said, image->alive, cache_rests,.since = plh_words_time(family->late_at));
+	plh_context_sentence_say(said, family->exemplified, image);
+	PLH_SAY(said, image->alive, cache_is_no_leak);
+	say_family(said, family, image);
 }
 
 /* Which part of its growth came in the second half of its time. */
@@ -224,7 +223,7 @@ late_part(const PlhFinding *finding)
 
 /* A sentence on what a process has as a whole, and the course of that. */
 static void
-say_course(StringInfo text, PlhSentence sentence, const PlhFinding *finding,
+say_course(PlhSaid *said, PlhSentence sentence, const PlhFinding *finding,
 		   const PlhProfileImage *image)
 {
 	const PlhFields fields = {
@@ -235,12 +234,12 @@ say_course(StringInfo text, PlhSentence sentence, const PlhFinding *finding,
 		.late = late_part(finding)
 	};
 
-	plh_sentences_say(text, sentence, image->alive, &fields);
+	plh_sentences_say(said, sentence, image->alive, &fields);
 }
 
 /* The families that hold most of what lasts, where any has much. */
 static void
-say_parts(StringInfo text, const PlhFoundIn *in)
+say_parts(PlhSaid *said, const PlhFoundIn *in)
 {
 	const PlhAccount *account = in->findings->account;
 	StringInfoData parts;
@@ -258,31 +257,31 @@ say_parts(StringInfo text, const PlhFoundIn *in)
 										.title = plh_account_title(family, in->image)));
 	}
 	if (told > 0)
-		PLH_SAY(text, true, process_parts,.list = parts.data);
+		PLH_SAY(said, true, process_parts,.list = parts.data);
 }
 
 /* How much of what malloc has given out was sampled. */
 static void
-say_sampled(StringInfo text, const PlhProfileHeader *header)
+say_sampled(PlhSaid *said, const PlhProfileHeader *header)
 {
 	if (header->malloc_tracked)
-		PLH_SAY(text, true, malloc_sampled,
+		PLH_SAY(said, true, malloc_sampled,
 				.bytes = plh_words_estimate(header->malloc_sampled_bytes,
 											header->malloc_sampled_error),
 				.other = plh_words_size(header->malloc_other_bytes));
 }
 
 static void
-say_freed(StringInfo text, const PlhFinding *finding, const PlhProfileImage *image)
+say_freed(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image)
 {
-	PLH_SAY(text, image->alive, freed,.bytes = plh_words_size(finding->bytes),
+	PLH_SAY(said, image->alive, freed,.bytes = plh_words_size(finding->bytes),
 			.other = plh_words_size(image->header->malloc_bytes));
 	if (image->alive)
-		PLH_SAY(text, true, freed_until_end,.noun = plh_process_kind_noun(image));
+		PLH_SAY(said, true, freed_until_end,.noun = plh_process_kind_noun(image));
 }
 
 void
-plh_finding_evidence_say(StringInfo text, const PlhFinding *finding, const PlhFoundIn *in)
+plh_finding_evidence_say(PlhSaid *said, const PlhFinding *finding, const PlhFoundIn *in)
 {
 	const PlhProfileImage *image = in->image;
 
@@ -290,40 +289,40 @@ plh_finding_evidence_say(StringInfo text, const PlhFinding *finding, const PlhFo
 	{
 		case PLH_KIND_SITE_LEAKS:
 		case PLH_KIND_MALLOC_SITE_LEAKS:
-			say_leak(text, finding, image);
+			say_leak(said, finding, image);
 			break;
 		case PLH_KIND_SITE_HOLDS:
-			say_held(text, finding, image);
+			say_held(said, finding, image);
 			break;
 		case PLH_KIND_SITE_GROWS:
-			say_growth(text, finding, image->alive);
+			say_growth(said, finding, image->alive);
 			break;
 		case PLH_KIND_CONTEXTS_GROW:
 		case PLH_KIND_CONTEXTS_HOLD:
 		case PLH_KIND_DECODING:
-			say_contexts(text, finding, image);
+			say_contexts(said, finding, image);
 			break;
 		case PLH_KIND_CACHE_GROWS:
-			say_cache(text, finding, image);
+			say_cache(said, finding, image);
 			break;
 		case PLH_KIND_STATEMENT:
-			plh_statement_evidence_say(text, finding, in);
+			plh_statement_evidence_say(said, finding, in);
 			break;
 		case PLH_KIND_MALLOC_GROWS:
-			say_course(text, finding->growth_bytes > 0 ? PLH_SAYS_malloc_grown :
+			say_course(said, finding->growth_bytes > 0 ? PLH_SAYS_malloc_grown :
 					   PLH_SAYS_malloc_large, finding, image);
-			say_unwritten(text, finding, image);
-			say_sampled(text, image->header);
+			say_unwritten(said, finding, image);
+			say_sampled(said, image->header);
 			break;
 		case PLH_KIND_MAPPED_GROWS:
-			say_course(text, PLH_SAYS_mapped_grown, finding, image);
+			say_course(said, PLH_SAYS_mapped_grown, finding, image);
 			break;
 		case PLH_KIND_MALLOC_KEEPS:
-			say_freed(text, finding, image);
+			say_freed(said, finding, image);
 			break;
 		case PLH_KIND_PROCESS_GROWS:
-			say_course(text, PLH_SAYS_process_grown, finding, image);
-			say_parts(text, in);
+			say_course(said, PLH_SAYS_process_grown, finding, image);
+			say_parts(said, in);
 			break;
 		case PLH_KINDS:
 			break;

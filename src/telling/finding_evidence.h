@@ -8,5 +8,5 @@
 
 #include "telling/found_in.h"
 
-extern void plh_finding_evidence_say(StringInfo text, const PlhFinding *finding,
+extern void plh_finding_evidence_say(PlhSaid *said, const PlhFinding *finding,
 									 const PlhFoundIn *in);

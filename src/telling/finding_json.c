@@ -64,6 +64,7 @@ put_finding(StringInfo json, const PlhToldFinding *told)
 	plh_json_put_text(json, "evidence", told->evidence);
 	plh_json_put_text(json, "next", told->next);
 	plh_json_put_text(json, "next_summary", told->next_summary);
+	plh_json_put_text(json, "next_id", told->next_id);
 	plh_json_close(json, '}');
 }
 
@@ -89,17 +90,18 @@ plh_finding_json_put_doubt(StringInfo json, const PlhDoubt *doubt)
 		return;
 	}
 	plh_json_open(json, '{');
-	plh_json_put_text(json, "reason", plh_sentences_name(doubt->reason));
+	plh_json_put_text(json, "reason", plh_sentences_first_name(&doubt->words));
 	plh_json_put_flag(json, "is_undecided", doubt->is_undecided);
-	plh_json_put_text(json, "words", doubt->words.data);
-	plh_json_put_text(json, "summary", pnstrdup(doubt->words.data, doubt->words.cursor));
-	plh_json_put_text(json, "next", doubt->next.len > 0 ? doubt->next.data : NULL);
+	plh_json_put_text(json, "words", doubt->words.text.data);
+	plh_json_put_text(json, "summary", plh_sentences_first(&doubt->words));
+	plh_json_put_text(json, "next", doubt->next.begins != NIL ? doubt->next.text.data : NULL);
+	plh_json_put_text(json, "next_id", plh_sentences_first_name(&doubt->next));
 	plh_json_put_text(json, "loaded", doubt->loaded);
 	plh_json_close(json, '}');
 }
 
 void
-plh_finding_json_put_text(StringInfo json, const PlhToldText *text)
+plh_finding_json_put_text(StringInfo json, const PlhSaid *text)
 {
 	const char *line = text->text.data;
 	ListCell   *cell;

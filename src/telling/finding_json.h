@@ -11,7 +11,6 @@
 
 #include "telling/doubt.h"
 #include "telling/told_finding.h"
-#include "telling/told_text.h"
 
 /* The member "findings": an array of objects.  "told" is of PlhToldFinding. */
 extern void plh_finding_json_put_all(StringInfo json, const List *told);
@@ -20,7 +19,7 @@ extern void plh_finding_json_put_all(StringInfo json, const List *told);
 extern void plh_finding_json_put_doubt(StringInfo json, const PlhDoubt *doubt);
 
 /* The members "sentences", a text for each line, and "sentence_ids". */
-extern void plh_finding_json_put_text(StringInfo json, const PlhToldText *text);
+extern void plh_finding_json_put_text(StringInfo json, const PlhSaid *text);
 
 /* The member "verdicts": what each means, and its tone. */
 extern void plh_finding_json_put_verdicts(StringInfo json);

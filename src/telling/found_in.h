@@ -4,11 +4,10 @@
  */
 #pragma once
 
-#include "lib/stringinfo.h"
-
 #include "judge/finding.h"
 #include "report/stack_text.h"
 #include "symbols/symbols.h"
+#include "telling/sentences.h"
 
 typedef struct PlhFoundIn
 {

@@ -13,17 +13,16 @@
 #include "judge/process_kind.h"
 #include "telling/ending_advice.h"
 #include "telling/outside_advice.h"
-#include "telling/sentences.h"
 
 void
-plh_outside_advice_sites(StringInfo text, const PlhProfileHeader *header)
+plh_outside_advice_sites(PlhSaid *said, const PlhProfileHeader *header)
 {
 	if (header->malloc_tracked)
 		return;
 	if (plh_track_malloc)
-		PLH_SAY(text, true, preload_malloc);
+		PLH_SAY(said, true, preload_malloc);
 	else
-		PLH_SAY(text, true, track_malloc);
+		PLH_SAY(said, true, track_malloc);
 }
 
 const char *
@@ -37,47 +36,47 @@ plh_outside_advice_store(const char *language)
 
 /* What to do about a language. */
 static void
-say_language(StringInfo text, const char *noun, const char *language)
+say_language(PlhSaid *said, const char *noun, const char *language)
 {
-	PLH_SAY(text, true, loaded_language,.noun = noun,.language = language,
+	PLH_SAY(said, true, loaded_language,.noun = noun,.language = language,
 			.store = plh_outside_advice_store(language));
 }
 
 /* Where to look where nothing is known but libraries. */
 static void
-say_libraries(StringInfo text, const char *noun, bool has_others, bool of_running)
+say_libraries(PlhSaid *said, const char *noun, bool has_others, bool of_running)
 {
 	const PlhFields fields = {.noun = noun};
 
 	if (has_others)
 	{
-		plh_sentences_say(text, PLH_SAYS_loaded_others, true, &fields);
+		plh_sentences_say(said, PLH_SAYS_loaded_others, true, &fields);
 		if (PLH_SETTINGS_BY_MALLOC)
-			PLH_SAY(text, true, others_or_settings);
+			PLH_SAY(said, true, others_or_settings);
 	}
 	else if (of_running)
 	{
-		PLH_SAY(text, true, linked_to_statement);
+		PLH_SAY(said, true, linked_to_statement);
 		if (PLH_SETTINGS_BY_MALLOC)
-			PLH_SAY(text, true, statement_or_settings);
+			PLH_SAY(said, true, statement_or_settings);
 	}
 	else
-		plh_sentences_say(text, PLH_SETTINGS_BY_MALLOC ? PLH_SAYS_linked_or_settings :
+		plh_sentences_say(said, PLH_SETTINGS_BY_MALLOC ? PLH_SAYS_linked_or_settings :
 						  PLH_SAYS_linked, true, &fields);
 }
 
 /* Where to look first, by what a process has loaded. */
 static void
-say_where(StringInfo text, const PlhLoadedCode *loaded, const char *noun, bool of_running)
+say_where(PlhSaid *said, const PlhLoadedCode *loaded, const char *noun, bool of_running)
 {
 	if (loaded->language != NULL)
-		say_language(text, noun, loaded->language);
+		say_language(said, noun, loaded->language);
 	else if (loaded->has_jit)
-		PLH_SAY(text, true, loaded_jit,.noun = noun);
+		PLH_SAY(said, true, loaded_jit,.noun = noun);
 	else if (loaded->has_libpq)
-		PLH_SAY(text, true, loaded_libpq,.noun = noun);
+		PLH_SAY(said, true, loaded_libpq,.noun = noun);
 	else
-		say_libraries(text, noun, loaded->has_others, of_running);
+		say_libraries(said, noun, loaded->has_others, of_running);
 }
 
 /* What is loaded by the process of an image, if it is there. */
@@ -93,13 +92,13 @@ const char *
 plh_outside_advice_loaded_by(int pid, const char *noun)
 {
 	PlhLoadedCode loaded = plh_malloc_callers_loaded(pid);
-	StringInfoData text;
+	PlhSaid		said;
 
 	if (loaded.language == NULL && !loaded.has_jit && !loaded.has_libpq)
 		return NULL;
-	initStringInfo(&text);
-	say_where(&text, &loaded, noun, false);
-	return text.data;
+	plh_sentences_begin(&said);
+	say_where(&said, &loaded, noun, false);
+	return said.text.data;
 }
 
 const char *
@@ -110,38 +109,38 @@ plh_outside_advice_loaded(const PlhProfileImage *image)
 }
 
 void
-plh_outside_advice_where(StringInfo text, const PlhProfileImage *image)
+plh_outside_advice_where(PlhSaid *said, const PlhProfileImage *image)
 {
 	PlhLoadedCode loaded = loaded_by(image);
 
-	say_where(text, &loaded, plh_process_kind_noun(image), false);
+	say_where(said, &loaded, plh_process_kind_noun(image), false);
 }
 
 /* How to end a statement; of one in libpq, its connection keeps what it has got so far. */
 static void
-say_try_cancel(StringInfo text, int pid, const PlhLoadedCode *loaded)
+say_try_cancel(PlhSaid *said, int pid, const PlhLoadedCode *loaded)
 {
-	plh_ending_advice_try_cancel(text, pid);
+	plh_ending_advice_try_cancel(said, pid);
 	if (loaded->has_libpq)
-		PLH_SAY(text, true, cancel_libpq);
+		PLH_SAY(said, true, cancel_libpq);
 }
 
 void
-plh_outside_advice_of_running(StringInfo text, int pid)
+plh_outside_advice_of_running(PlhSaid *said, int pid)
 {
 	PlhLoadedCode loaded = plh_malloc_callers_loaded(pid);
 
-	say_where(text, &loaded, "session", true);
-	say_try_cancel(text, pid, &loaded);
+	say_where(said, &loaded, "session", true);
+	say_try_cancel(said, pid, &loaded);
 }
 
 /* How to live with what stays and grows, and to learn what is to blame. */
 static void
-say_recycle(StringInfo text, const PlhProfileImage *image)
+say_recycle(PlhSaid *said, const PlhProfileImage *image)
 {
-	plh_ending_advice_recycle(text, image);
+	plh_ending_advice_recycle(said, image);
 	if (!image->header->malloc_tracked && plh_process_kind(image->header) == PLH_PROCESS_SESSION)
-		PLH_SAY(text, true, check_malloc);
+		PLH_SAY(said, true, check_malloc);
 }
 
 /* Can the statement be cancelled that may have it? */
@@ -152,51 +151,51 @@ can_cancel(const PlhProfileImage *image, bool of_running)
 }
 
 void
-plh_outside_advice_of_malloc(StringInfo text, const PlhProfileImage *image, bool of_running)
+plh_outside_advice_of_malloc(PlhSaid *said, const PlhProfileImage *image, bool of_running)
 {
 	PlhLoadedCode loaded = loaded_by(image);
 	bool		can = can_cancel(image, of_running);
 
-	say_where(text, &loaded, plh_process_kind_noun(image), can);
+	say_where(said, &loaded, plh_process_kind_noun(image), can);
 	if (can)
-		say_try_cancel(text, image->header->pid, &loaded);
+		say_try_cancel(said, image->header->pid, &loaded);
 	else
-		say_recycle(text, image);
-	plh_outside_advice_sites(text, image->header);
+		say_recycle(said, image);
+	plh_outside_advice_sites(said, image->header);
 }
 
 void
-plh_outside_advice_of_mapped(StringInfo text, const PlhProfileImage *image, bool of_running)
+plh_outside_advice_of_mapped(PlhSaid *said, const PlhProfileImage *image, bool of_running)
 {
 	PlhLoadedCode loaded = loaded_by(image);
 	const char *noun = plh_process_kind_noun(image);
 
 	if (loaded.language != NULL)
 	{
-		say_language(text, noun, loaded.language);
+		say_language(said, noun, loaded.language);
 		if (can_cancel(image, of_running))
-			plh_ending_advice_try_cancel(text, image->header->pid);
+			plh_ending_advice_try_cancel(said, image->header->pid);
 		else
-			plh_ending_advice_recycle(text, image);
+			plh_ending_advice_recycle(said, image);
 	}
 	else if (loaded.has_jit)
-		PLH_SAY(text, true, loaded_jit,.noun = noun);
+		PLH_SAY(said, true, loaded_jit,.noun = noun);
 	else
-		PLH_SAY(text, true, mapped_by_unknown);
+		PLH_SAY(said, true, mapped_by_unknown);
 }
 
 void
-plh_outside_advice_say_libraries(StringInfo text, const PlhMallocCallers *callers)
+plh_outside_advice_say_libraries(PlhSaid *said, const PlhMallocCallers *callers)
 {
 	const char *none = PLH_PHRASE(true, libraries_none);
 
 	if (!callers->are_known)
 	{
-		PLH_SAY(text, true, libraries_unknown);
+		PLH_SAY(said, true, libraries_unknown);
 		return;
 	}
-	PLH_SAY(text, true, libraries,.loaded = callers->loaded != NULL ? callers->loaded : none,
+	PLH_SAY(said, true, libraries,.loaded = callers->loaded != NULL ? callers->loaded : none,
 			.linked = callers->linked != NULL ? callers->linked : none);
 	if (callers->has_jit)
-		PLH_SAY(text, true, libraries_jit);
+		PLH_SAY(said, true, libraries_jit);
 }

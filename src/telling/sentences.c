@@ -98,13 +98,32 @@ append_words(StringInfo text, const char *words, const PlhFields *fields)
 }
 
 void
-plh_sentences_say(StringInfo text, PlhSentence sentence, bool alive, const PlhFields *fields)
+plh_sentences_begin(PlhSaid *said)
 {
+	memset(said, 0, sizeof(*said));
+	initStringInfo(&said->text);
+}
+
+void
+plh_sentences_say(PlhSaid *said, PlhSentence sentence, bool alive, const PlhFields *fields)
+{
+	StringInfo	text = &said->text;
+
 	if (text->len > 0 && text->data[text->len - 1] != '\n')
 		appendStringInfoChar(text, ' ');
+	else
+		said->begins = lappend_int(said->begins, sentence);
 	append_words(text, words_of(&rows[sentence], alive, fields->count), fields);
-	if (text->cursor == 0)
-		text->cursor = text->len;
+	if (said->first_end == 0)
+		said->first_end = text->len;
+}
+
+void
+plh_sentences_line(PlhSaid *said, PlhSentence sentence, bool alive, const PlhFields *fields)
+{
+	if (said->text.len > 0)
+		appendStringInfoChar(&said->text, '\n');
+	plh_sentences_say(said, sentence, alive, fields);
 }
 
 char *
@@ -121,4 +140,16 @@ const char *
 plh_sentences_name(PlhSentence sentence)
 {
 	return rows[sentence].name;
+}
+
+char *
+plh_sentences_first(const PlhSaid *said)
+{
+	return said->first_end == 0 ? NULL : pnstrdup(said->text.data, said->first_end);
+}
+
+const char *
+plh_sentences_first_name(const PlhSaid *said)
+{
+	return said->begins == NIL ? NULL : plh_sentences_name(linitial_int(said->begins));
 }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "lib/stringinfo.h"
+#include "nodes/pg_list.h"
 
 /* The sentences and phrases, by their ids in the table. */
 typedef enum PlhSentence
@@ -49,12 +50,24 @@ typedef struct PlhFields
 /* Fields for a call: PLH_FIELDS(.age = "5 s"). */
 #define PLH_FIELDS(...) (&(const PlhFields) {__VA_ARGS__})
 
-/*
- * Append a sentence, with a blank before it where another one is.  The text's cursor stays where
- * the first one ends.
- */
-extern void plh_sentences_say(StringInfo text, PlhSentence sentence, bool alive,
+/* What is said, in lines.  Terminals wrap these at their own width. */
+typedef struct PlhSaid
+{
+	StringInfoData text;
+	Size		first_end;		/* where the first sentence ends */
+	List	   *begins;			/* of each line, the sentence that it begins
+								 * with */
+} PlhSaid;
+
+extern void plh_sentences_begin(PlhSaid *said);
+
+/* Say a sentence, behind a blank where another one is in its line. */
+extern void plh_sentences_say(PlhSaid *said, PlhSentence sentence, bool alive,
 							  const PlhFields *fields);
+
+/* Say it in a new line; others follow by plh_sentences_say. */
+extern void plh_sentences_line(PlhSaid *said, PlhSentence sentence, bool alive,
+							   const PlhFields *fields);
 
 /* A phrase, or a sentence by itself. */
 extern char *plh_sentences_phrase(PlhSentence sentence, bool alive, const PlhFields *fields);
@@ -62,8 +75,14 @@ extern char *plh_sentences_phrase(PlhSentence sentence, bool alive, const PlhFie
 /* The name of a sentence, by which programs know it. */
 extern const char *plh_sentences_name(PlhSentence sentence);
 
-/* The same with fields that are named: PLH_SAY(text, alive, rests, .age = "5 s"). */
-#define PLH_SAY(text, alive, id, ...) \
-	plh_sentences_say(text, PLH_SAYS_##id, alive, PLH_FIELDS(__VA_ARGS__))
+/* The first sentence that was said, and its name; NULL where none was. */
+extern char *plh_sentences_first(const PlhSaid *said);
+extern const char *plh_sentences_first_name(const PlhSaid *said);
+
+/* The same with fields that are named: PLH_SAY(said, alive, rests, .age = "5 s"). */
+#define PLH_SAY(said, alive, id, ...) \
+	plh_sentences_say(said, PLH_SAYS_##id, alive, PLH_FIELDS(__VA_ARGS__))
+#define PLH_LINE(said, alive, id, ...) \
+	plh_sentences_line(said, PLH_SAYS_##id, alive, PLH_FIELDS(__VA_ARGS__))
 #define PLH_PHRASE(alive, id, ...) \
 	plh_sentences_phrase(PLH_SAYS_##id, alive, PLH_FIELDS(__VA_ARGS__))

@@ -155,14 +155,14 @@ find_causes(const List *processes)
 
 /* How many processes, and how large they are. */
 static void
-tell_sum(PlhToldText *text, const List *processes, bool sees_all)
+tell_sum(PlhSaid *text, const List *processes, bool sees_all)
 {
 	int64		bytes = 0;
 	ListCell   *cell;
 
 	foreach(cell, processes)
 		bytes += Max(0, ((const PlhSummarized *) lfirst(cell))->bytes);
-	plh_told_text_line(text, sees_all ? PLH_SAYS_server : PLH_SAYS_server_visible, true,
+	plh_sentences_line(text, sees_all ? PLH_SAYS_server : PLH_SAYS_server_visible, true,
 					   PLH_FIELDS(.count = list_length(processes),.bytes = plh_words_size(bytes)));
 }
 
@@ -180,7 +180,7 @@ is_any_judged(const List *processes)
 
 /* The largest causes. */
 static void
-tell_causes(PlhToldText *text, const List *causes, const List *processes)
+tell_causes(PlhSaid *text, const List *causes, const List *processes)
 {
 	int			more = list_length(causes) - TOLD_CAUSES;
 	int			told = 0;
@@ -234,7 +234,7 @@ are_alike(const Kind *kind)
 
 /* What processes that are alike have in common. */
 static void
-tell_kind(PlhToldText *text, const Kind *kind)
+tell_kind(PlhSaid *text, const Kind *kind)
 {
 	const PlhSummarizedFinding *finding = first_finding(kind->first);
 	const char *type = kind->first->backend_type == NULL ? "unknown" : kind->first->backend_type;
@@ -252,7 +252,7 @@ tell_kind(PlhToldText *text, const Kind *kind)
 		fields.verdict = finding->verdict;
 		fields.cause = finding->cause;
 	}
-	plh_told_text_line(text, finding == NULL ? PLH_SAYS_alike : PLH_SAYS_alike_suspect, true,
+	plh_sentences_line(text, finding == NULL ? PLH_SAYS_alike : PLH_SAYS_alike_suspect, true,
 					   &fields);
 }
 
@@ -275,7 +275,7 @@ lack_of(const PlhSummarized *process)
 
 /* Processes without a profile: only their size is known. */
 static void
-tell_small(PlhToldText *text, const List *processes)
+tell_small(PlhSaid *text, const List *processes)
 {
 	static const PlhSentence sentences[LACKS] = {
 		[NEVER_COUNTED] = PLH_SAYS_server_uncounted,
@@ -298,14 +298,14 @@ tell_small(PlhToldText *text, const List *processes)
 	}
 	for (int lack = 0; lack < LACKS; lack++)
 		if (counts[lack] > 0)
-			plh_told_text_line(text, sentences[lack], true,
+			plh_sentences_line(text, sentences[lack], true,
 							   PLH_FIELDS(.count = counts[lack],
 										  .bytes = plh_words_size(bytes[lack])));
 }
 
 /* Which processes are alike: the first of them is listed. */
 static void
-tell_kinds(PlhToldText *text, const List *processes)
+tell_kinds(PlhSaid *text, const List *processes)
 {
 	ListCell   *cell;
 
@@ -332,9 +332,9 @@ tell_kinds(PlhToldText *text, const List *processes)
 }
 
 void
-plh_server_summary_make(PlhToldText *text, const List *processes, bool sees_all)
+plh_server_summary_make(PlhSaid *text, const List *processes, bool sees_all)
 {
-	plh_told_text_begin(text);
+	plh_sentences_begin(text);
 	tell_sum(text, processes, sees_all);
 	tell_causes(text, find_causes(processes), processes);
 	tell_small(text, processes);

@@ -41,4 +41,4 @@ extern PlhSummarized *plh_server_summary_enter(const PlhExplainedProcess *proces
  * The sentences on processes (of PlhSummarized), the largest first, in the current memory context.
  * Sets is_listed of each.
  */
-extern void plh_server_summary_make(PlhToldText *text, const List *processes, bool sees_all);
+extern void plh_server_summary_make(PlhSaid *text, const List *processes, bool sees_all);

@@ -55,7 +55,7 @@ append_death(StringInfo text, const PlhDeath *death)
 
 /* Who it is, what it does, and how large it is. */
 void
-plh_size_sentences_say_who(PlhToldText *told, const PlhExplainedProcess *process)
+plh_size_sentences_say_who(PlhSaid *said, const PlhExplainedProcess *process)
 {
 	int64		bytes = plh_size_sentences_own_bytes(process);
 	StringInfoData who;
@@ -74,18 +74,32 @@ plh_size_sentences_say_who(PlhToldText *told, const PlhExplainedProcess *process
 		appendStringInfo(&who, ", %s for %s", process->state,
 						 plh_words_duration(process->state_since, process->now));
 	if (bytes < 0)
-		PLH_LINE(told, true, size_unknown,.who = who.data);
+		PLH_LINE(said, true, size_unknown,.who = who.data);
 	else
-		plh_told_text_line(told, process->rss_anon_bytes < 0 ? PLH_SAYS_size_counted :
+		plh_sentences_line(said, process->rss_anon_bytes < 0 ? PLH_SAYS_size_counted :
 						   PLH_SAYS_size, true,
 						   PLH_FIELDS(.who = who.data,.bytes = plh_words_size(bytes)));
 	if (process->rss_shared_bytes >= PLH_SUSPECT_LARGE_BYTES)
-		PLH_LINE(told, true, shared,.bytes = plh_words_size(process->rss_shared_bytes));
+		PLH_LINE(said, true, shared,.bytes = plh_words_size(process->rss_shared_bytes));
+}
+
+const char *
+plh_size_sentences_ago(const PlhExplainedProcess *process, TimestampTz at)
+{
+	const PlhProfileImage *image = process->image;
+	PlhSentence sentence = PLH_SAYS_ago;
+
+	if (!image->alive && !image->crashed)
+		sentence = PLH_SAYS_before_dump;
+	else if (!image->alive && image->header->death.at == 0)
+		sentence = PLH_SAYS_before_silence;
+	return plh_sentences_phrase(sentence, image->alive,
+								PLH_FIELDS(.age = plh_words_duration(at, process->now)));
 }
 
 /* What it was made of when it was last counted. */
 static void
-say_counted(PlhToldText *told, const PlhExplainedProcess *process)
+say_counted(PlhSaid *said, const PlhExplainedProcess *process)
 {
 	const PlhProfileHeader *header = process->image->header;
 	bool		alive = process->image->alive;
@@ -97,21 +111,21 @@ say_counted(PlhToldText *told, const PlhExplainedProcess *process)
 
 	if (header->census_at == 0)
 	{
-		PLH_LINE(told, alive, not_counted);
+		PLH_LINE(said, alive, not_counted);
 		return;
 	}
-	plh_told_text_line(told, knows_malloc ? PLH_SAYS_counted : PLH_SAYS_counted_without_malloc,
-					   alive, PLH_FIELDS(.ago = plh_told_text_ago(process, header->census_at),
+	plh_sentences_line(said, knows_malloc ? PLH_SAYS_counted : PLH_SAYS_counted_without_malloc,
+					   alive, PLH_FIELDS(.ago = plh_size_sentences_ago(process, header->census_at),
 										 .contexts = plh_words_size(header->context_bytes),
 										 .outside = plh_words_size(outside),
 										 .freed = plh_words_size(header->malloc_free_bytes)));
 	if (header->context_free_bytes >= 0)
-		PLH_SAY(&told->text, alive, free_in_contexts,
+		PLH_SAY(said, alive, free_in_contexts,
 				.bytes = plh_words_size(header->context_free_bytes));
 	if (other > 0)
-		PLH_SAY(&told->text, alive, elsewhere,.bytes = plh_words_size(other));
+		PLH_SAY(said, alive, elsewhere,.bytes = plh_words_size(other));
 	else if (other < 0)
-		PLH_SAY(&told->text, alive, unwritten,.bytes = plh_words_size(-other));
+		PLH_SAY(said, alive, unwritten,.bytes = plh_words_size(-other));
 }
 
 /* What it has gained since the last count; 0 where that is next to nothing, or not known. */
@@ -133,17 +147,17 @@ uncounted_bytes(const PlhExplainedProcess *process)
  * top shows.  What was counted and not written to makes it larger once it is.
  */
 static void
-say_uncounted(PlhToldText *told, const PlhExplainedProcess *process)
+say_uncounted(PlhSaid *said, const PlhExplainedProcess *process)
 {
 	const PlhProfileHeader *header = process->image->header;
 	int64		gained = uncounted_bytes(process);
 
 	if (gained > 0)
-		plh_told_text_line(told, plh_unwritten_bytes(header) >= gained / UNWRITTEN_PART ?
+		plh_sentences_line(said, plh_unwritten_bytes(header) >= gained / UNWRITTEN_PART ?
 						   PLH_SAYS_written_since_count : PLH_SAYS_grown_since_count, true,
 						   PLH_FIELDS(.bytes = plh_words_size(gained)));
 	else if (gained < 0)
-		PLH_LINE(told, true, fallen_since_count,.bytes = plh_words_size(-gained));
+		PLH_LINE(said, true, fallen_since_count,.bytes = plh_words_size(-gained));
 }
 
 /* One family in the list of those that have most. */
@@ -165,7 +179,7 @@ kind_phrase(const PlhFamilyAccount *family, const PlhProfileImage *image)
 
 /* The families of memory contexts that have most. */
 static void
-say_families(PlhToldText *told, const PlhExplainedProcess *process, const PlhAccount *account)
+say_families(PlhSaid *said, const PlhExplainedProcess *process, const PlhAccount *account)
 {
 	StringInfoData kinds;
 	int64		rest = account->context_bytes;
@@ -183,7 +197,7 @@ say_families(PlhToldText *told, const PlhExplainedProcess *process, const PlhAcc
 		rest -= family->bytes;
 	}
 	if (count > 0)
-		PLH_LINE(told, true, kinds,.list = kinds.data,.rest = plh_words_size(Max(0, rest)));
+		PLH_LINE(said, true, kinds,.list = kinds.data,.rest = plh_words_size(Max(0, rest)));
 }
 
 /*
@@ -191,21 +205,21 @@ say_families(PlhToldText *told, const PlhExplainedProcess *process, const PlhAcc
  * asks for their call sites.
  */
 static void
-say_unsampled(PlhToldText *told, const PlhProfileHeader *header)
+say_unsampled(PlhSaid *said, const PlhProfileHeader *header)
 {
 	if (header->census_at != 0 && header->context_bytes >= PLH_SUSPECT_LARGE_BYTES &&
 		header->unsampled_bytes >= header->context_bytes / UNSAMPLED_PART)
-		PLH_LINE(told, true, unsampled,.bytes = plh_words_size(header->unsampled_bytes));
+		PLH_LINE(said, true, unsampled,.bytes = plh_words_size(header->unsampled_bytes));
 }
 
 void
-plh_size_sentences_say_parts(PlhToldText *told, const PlhExplainedProcess *process,
+plh_size_sentences_say_parts(PlhSaid *said, const PlhExplainedProcess *process,
 							 const PlhAccount *account)
 {
-	say_counted(told, process);
-	say_families(told, process, account);
-	say_uncounted(told, process);
-	say_unsampled(told, process->image->header);
+	say_counted(said, process);
+	say_families(said, process, account);
+	say_uncounted(said, process);
+	say_unsampled(said, process->image->header);
 }
 
 /* Growth of less time than this says nothing of an hour. */
@@ -225,7 +239,7 @@ rate_text(int64 bytes, TimestampTz from, TimestampTz to)
 
 /* It is more than at the last count, which is long ago. */
 static void
-say_unfinished_growth(PlhToldText *told, const PlhExplainedProcess *process,
+say_unfinished_growth(PlhSaid *said, const PlhExplainedProcess *process,
 					  const PlhCourse *course)
 {
 	const PlhProfileHeader *header = process->image->header;
@@ -237,15 +251,15 @@ say_unfinished_growth(PlhToldText *told, const PlhExplainedProcess *process,
 	};
 
 	if (course->grown_since == header->census_at && uncounted_bytes(process) > 0)
-		PLH_LINE(told, true, ask_again);
+		PLH_LINE(said, true, ask_again);
 	else
-		plh_told_text_line(told, course->grown_since >= header->census_at ?
+		plh_sentences_line(said, course->grown_since >= header->census_at ?
 						   PLH_SAYS_grown_open : PLH_SAYS_grown_open_counted, true, &fields);
 }
 
 /* By how much it has grown, and whether that is over. */
 static void
-say_growth(PlhToldText *told, bool alive, const PlhCourse *course)
+say_growth(PlhSaid *said, bool alive, const PlhCourse *course)
 {
 	bool		is_over = course->now - course->rests_since >= USECS_PER_SEC;
 	const PlhFields fields = {
@@ -255,11 +269,11 @@ say_growth(PlhToldText *told, bool alive, const PlhCourse *course)
 		.rate = rate_text(course->grown_bytes, course->grown_since, course->rests_since)
 	};
 
-	plh_told_text_line(told, course->rests_since - course->grown_since < USECS_PER_SEC ?
+	plh_sentences_line(said, course->rests_since - course->grown_since < USECS_PER_SEC ?
 					   PLH_SAYS_grew_at_once : is_over ? PLH_SAYS_grew : PLH_SAYS_grows, alive,
 					   &fields);
 	if (is_over)
-		PLH_SAY(&told->text, alive, rests_since,
+		PLH_SAY(said, alive, rests_since,
 				.age = plh_words_duration(course->rests_since, course->now));
 }
 
@@ -273,7 +287,7 @@ is_told_fall(const PlhExplainedProcess *process, const PlhCourse *course)
 
 /* It was larger, and rests since. */
 static void
-say_rest_after_fall(PlhToldText *told, bool alive, const PlhCourse *course)
+say_rest_after_fall(PlhSaid *said, bool alive, const PlhCourse *course)
 {
 	const PlhFields fields = {
 		.bytes = plh_words_size(course->fallen_bytes),
@@ -281,42 +295,42 @@ say_rest_after_fall(PlhToldText *told, bool alive, const PlhCourse *course)
 		.span = plh_words_duration(course->rests_since, course->now)
 	};
 
-	plh_told_text_line(told, strcmp(fields.age, fields.span) == 0 ? PLH_SAYS_fell_and_rests :
+	plh_sentences_line(said, strcmp(fields.age, fields.span) == 0 ? PLH_SAYS_fell_and_rests :
 					   PLH_SAYS_larger_and_rests, alive, &fields);
 }
 
 /* It has not grown. */
 static void
-say_rest(PlhToldText *told, const PlhExplainedProcess *process, const PlhCourse *course)
+say_rest(PlhSaid *said, const PlhExplainedProcess *process, const PlhCourse *course)
 {
 	bool		alive = process->image->alive;
 
 	if (plh_course_rests(course) && course->fallen_bytes > 0)
-		say_rest_after_fall(told, alive, course);
+		say_rest_after_fall(said, alive, course);
 	else if (plh_course_rests(course))
-		PLH_LINE(told, alive, rests,.age = plh_words_duration(course->rests_since, course->now));
+		PLH_LINE(said, alive, rests,.age = plh_words_duration(course->rests_since, course->now));
 	else if (course->fallen_bytes > 0 && !is_told_fall(process, course))
-		PLH_LINE(told, alive, falls,.bytes = plh_words_size(course->fallen_bytes),
+		PLH_LINE(said, alive, falls,.bytes = plh_words_size(course->fallen_bytes),
 				 .age = course->now - course->fallen_since < USECS_PER_SEC ?
 				 PLH_PHRASE(true, second) :
 				 plh_words_duration(course->fallen_since, course->now));
 }
 
 void
-plh_size_sentences_say_course(PlhToldText *told, const PlhExplainedProcess *process,
+plh_size_sentences_say_course(PlhSaid *said, const PlhExplainedProcess *process,
 							  const PlhCourse *course)
 {
 	if (course->grown_bytes <= 0)
 	{
-		say_rest(told, process, course);
+		say_rest(said, process, course);
 		return;
 	}
 	if (course->fallen_bytes > 0)
-		PLH_LINE(told, process->image->alive, larger_before,
+		PLH_LINE(said, process->image->alive, larger_before,
 				 .bytes = plh_words_size(course->fallen_bytes),
 				 .age = plh_words_duration(course->fallen_since, course->now));
 	if (course->end_unknown)
-		say_unfinished_growth(told, process, course);
+		say_unfinished_growth(said, process, course);
 	else
-		say_growth(told, process->image->alive, course);
+		say_growth(said, process->image->alive, course);
 }

@@ -8,15 +8,22 @@
 
 #include "judge/account.h"
 #include "judge/course.h"
-#include "telling/told_text.h"
+#include "telling/explained_process.h"
+#include "telling/sentences.h"
 
 /* The own memory of a process, now, or at the last count; -1 if not known. */
 extern int64 plh_size_sentences_own_bytes(const PlhExplainedProcess *process);
 
-extern void plh_size_sentences_say_who(PlhToldText *told, const PlhExplainedProcess *process);
+extern void plh_size_sentences_say_who(PlhSaid *said, const PlhExplainedProcess *process);
+
+/*
+ * When something was, from the end of a process that is gone, or from the time when a dump was
+ * written.
+ */
+extern const char *plh_size_sentences_ago(const PlhExplainedProcess *process, TimestampTz at);
 
 /* These two are on a process that has a profile. */
-extern void plh_size_sentences_say_parts(PlhToldText *told, const PlhExplainedProcess *process,
+extern void plh_size_sentences_say_parts(PlhSaid *said, const PlhExplainedProcess *process,
 										 const PlhAccount *account);
-extern void plh_size_sentences_say_course(PlhToldText *told, const PlhExplainedProcess *process,
+extern void plh_size_sentences_say_course(PlhSaid *said, const PlhExplainedProcess *process,
 										  const PlhCourse *course);

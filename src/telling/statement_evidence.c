@@ -9,7 +9,6 @@
 #include "judge/unwritten.h"
 #include "report/words.h"
 #include "telling/function_shares.h"
-#include "telling/sentences.h"
 #include "telling/statement_evidence.h"
 
 /* What was not counted is told apart where it has this part of all, at least. */
@@ -27,7 +26,7 @@ is_of_nodes(const PlhFinding *finding)
 
 /* What the nodes of a plan hold that have a limit. */
 static void
-say_nodes(StringInfo text, const PlhStatementFound *statement, bool alive)
+say_nodes(PlhSaid *said, const PlhStatementFound *statement, bool alive)
 {
 	const PlhFields fields = {
 		.bytes = plh_words_size(statement->node_bytes),
@@ -35,7 +34,7 @@ say_nodes(StringInfo text, const PlhStatementFound *statement, bool alive)
 		.each = plh_words_size(statement->node_bytes / statement->nodes)
 	};
 
-	plh_sentences_say(text, statement->nodes == 1 ? PLH_SAYS_node : PLH_SAYS_nodes, alive, &fields);
+	plh_sentences_say(said, statement->nodes == 1 ? PLH_SAYS_node : PLH_SAYS_nodes, alive, &fields);
 }
 
 /* Of the nodes with a limit, the family that holds most; NULL where none was counted. */
@@ -53,20 +52,20 @@ largest_nodes(const PlhAccount *account)
 }
 
 void
-plh_statement_evidence_say_limit(StringInfo text, const PlhProfileImage *image,
+plh_statement_evidence_say_limit(PlhSaid *said, const PlhProfileImage *image,
 								 const PlhFamily *family, int64 limit_bytes)
 {
 	const char *limit = plh_words_size(limit_bytes);
 
 	if (limit_bytes != image->header->node_memory_bytes)
-		PLH_SAY(text, image->alive, limit_settings,.limit = limit);
+		PLH_SAY(said, image->alive, limit_settings,.limit = limit);
 	else if (family != NULL && family == plh_family_of("TupleSort main"))
-		PLH_SAY(text, image->alive, limit_sorts,
+		PLH_SAY(said, image->alive, limit_sorts,
 				.limit = plh_words_size(image->header->sort_memory_bytes));
 	else if (family != NULL && family->kind == PLH_FAMILY_NODES)
-		PLH_SAY(text, image->alive, limit_hashes,.limit = limit);
+		PLH_SAY(said, image->alive, limit_hashes,.limit = limit);
 	else
-		PLH_SAY(text, image->alive, limit_hash,.limit = limit);
+		PLH_SAY(said, image->alive, limit_hash,.limit = limit);
 }
 
 /* Is it told with that family?  Nodes of all kinds are told together. */
@@ -78,7 +77,7 @@ is_told(const PlhFamily *family, const PlhFamily *told)
 }
 
 void
-plh_statement_evidence_say_rest(StringInfo text, const PlhAccount *account,
+plh_statement_evidence_say_rest(PlhSaid *said, const PlhAccount *account,
 								const PlhFamily *told, bool alive)
 {
 	for (int i = 0; account != NULL && i < account->family_count; i++)
@@ -92,7 +91,7 @@ plh_statement_evidence_say_rest(StringInfo text, const PlhAccount *account,
 			return;
 		fields.title = family->family->title;
 		fields.what = family->family->what;
-		plh_sentences_say(text, told == NULL ? PLH_SAYS_held_for : PLH_SAYS_besides, alive,
+		plh_sentences_say(said, told == NULL ? PLH_SAYS_held_for : PLH_SAYS_besides, alive,
 						  &fields);
 		return;
 	}
@@ -100,7 +99,7 @@ plh_statement_evidence_say_rest(StringInfo text, const PlhAccount *account,
 
 /* What limits what a statement holds, where anything does that is known. */
 static void
-say_limits(StringInfo text, const PlhFinding *finding, const PlhFoundIn *in)
+say_limits(PlhSaid *said, const PlhFinding *finding, const PlhFoundIn *in)
 {
 	const PlhStatementFound *statement = &finding->statement;
 	const PlhAccount *counted = statement->counted_bytes > 0 ? in->findings->account : NULL;
@@ -111,23 +110,23 @@ say_limits(StringInfo text, const PlhFinding *finding, const PlhFoundIn *in)
 	{
 		const PlhFamily *family = statement->part->family;
 
-		PLH_SAY(text, alive, statement_part,
+		PLH_SAY(said, alive, statement_part,
 				.bytes = plh_words_size(Min(statement->part->bytes, finding->bytes)),
 				.title = family->title,.what = family->what,.bound = family->bound);
-		plh_statement_evidence_say_rest(text, counted, family, alive);
+		plh_statement_evidence_say_rest(said, counted, family, alive);
 		return;
 	}
 	if (is_of_nodes(finding))
 	{
-		say_nodes(text, statement, alive);
-		plh_statement_evidence_say_limit(text, in->image, nodes, statement->limit_bytes);
-		plh_statement_evidence_say_rest(text, counted, nodes, alive);
+		say_nodes(said, statement, alive);
+		plh_statement_evidence_say_limit(said, in->image, nodes, statement->limit_bytes);
+		plh_statement_evidence_say_rest(said, counted, nodes, alive);
 		return;
 	}
 	if (in->stacks != NULL && !plh_function_shares_name_site(finding, in->image, in->stacks))
-		plh_statement_evidence_say_rest(text, counted, NULL, alive);
+		plh_statement_evidence_say_rest(said, counted, NULL, alive);
 	if (statement->limit_bytes != in->image->header->node_memory_bytes)
-		plh_statement_evidence_say_limit(text, in->image, NULL, statement->limit_bytes);
+		plh_statement_evidence_say_limit(said, in->image, NULL, statement->limit_bytes);
 }
 
 /* What ends memory of that lifetime, as a noun. */
@@ -177,19 +176,19 @@ noun_of_all(const PlhStatementFound *statement)
 
 /* When the memory is freed; a portal of a cursor lasts longer than its statement. */
 static void
-say_end(StringInfo text, PlhSentence noun)
+say_end(PlhSaid *said, PlhSentence noun)
 {
 	if (noun == PLH_SAYS_noun_transaction)
-		PLH_SAY(text, true, ends_with_transaction);
+		PLH_SAY(said, true, ends_with_transaction);
 	else if (noun == PLH_SAYS_noun_statement)
-		PLH_SAY(text, true, ends_with_statement);
+		PLH_SAY(said, true, ends_with_statement);
 	else
-		PLH_SAY(text, true, ends);
+		PLH_SAY(said, true, ends);
 }
 
 /* How much it holds, and how the total comes about, so that it can be compared with counts. */
 static void
-say_total(StringInfo text, const PlhFinding *finding, const PlhProfileImage *image,
+say_total(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image,
 		  PlhSentence noun)
 {
 	static const PlhSentence sentences[] = {
@@ -203,10 +202,10 @@ say_total(StringInfo text, const PlhFinding *finding, const PlhProfileImage *ima
 		.bytes = plh_words_estimate(finding->bytes, finding->error_bytes)
 	};
 
-	plh_sentences_say(text, sentences[plh_unwritten_of(finding, image->header)], image->alive,
+	plh_sentences_say(said, sentences[plh_unwritten_of(finding, image->header)], image->alive,
 					  &fields);
 	if (counted > 0 && finding->bytes - counted >= finding->bytes / ESTIMATED_PART)
-		PLH_SAY(text, image->alive, statement_counted,.bytes = plh_words_size(counted));
+		PLH_SAY(said, image->alive, statement_counted,.bytes = plh_words_size(counted));
 }
 
 /* A part of all, as a whole percentage; of a bound no less than that. */
@@ -243,7 +242,7 @@ is_worth(const PlhFunctionShares *shares, int64 bytes)
 
 /* Which functions have most of it, and where the rest is. */
 static void
-say_shares(StringInfo text, const PlhFinding *finding, const PlhFoundIn *in)
+say_shares(PlhSaid *said, const PlhFinding *finding, const PlhFoundIn *in)
 {
 	PlhFunctionShares shares;
 	StringInfoData list;
@@ -252,7 +251,7 @@ say_shares(StringInfo text, const PlhFinding *finding, const PlhFoundIn *in)
 	if (shares.told == 0)
 	{
 		if (shares.count > 0 && is_worth(&shares, shares.functions[0].bytes))
-			PLH_SAY(text, true, scattered,
+			PLH_SAY(said, true, scattered,
 					.percent = percent(&shares, shares.functions[0].bytes, true));
 		return;
 	}
@@ -260,7 +259,7 @@ say_shares(StringInfo text, const PlhFinding *finding, const PlhFoundIn *in)
 	for (int i = 0; i < shares.told; i++)
 		appendStringInfo(&list, "%s%s", i == 0 ? "" : ", ",
 						 share_phrase(&shares, &shares.functions[i]));
-	PLH_SAY(text, true, shares,.list = list.data);
+	PLH_SAY(said, true, shares,.list = list.data);
 	if (is_worth(&shares, shares.others))
 	{
 		const PlhFields fields = {
@@ -268,21 +267,21 @@ say_shares(StringInfo text, const PlhFinding *finding, const PlhFoundIn *in)
 			.most = percent(&shares, shares.others_most, true)
 		};
 
-		plh_sentences_say(text, shares.has_more ? PLH_SAYS_shares_many : PLH_SAYS_shares_other,
+		plh_sentences_say(said, shares.has_more ? PLH_SAYS_shares_many : PLH_SAYS_shares_other,
 						  in->image->alive, &fields);
 	}
 	if (is_worth(&shares, shares.unknown))
-		PLH_SAY(text, true, shares_unknown,.percent = percent(&shares, shares.unknown, false));
+		PLH_SAY(said, true, shares_unknown,.percent = percent(&shares, shares.unknown, false));
 }
 
 void
-plh_statement_evidence_say(StringInfo text, const PlhFinding *finding, const PlhFoundIn *in)
+plh_statement_evidence_say(PlhSaid *said, const PlhFinding *finding, const PlhFoundIn *in)
 {
 	PlhSentence noun = noun_of_all(&finding->statement);
 
-	say_total(text, finding, in->image, noun);
-	say_shares(text, finding, in);
-	say_limits(text, finding, in);
+	say_total(said, finding, in->image, noun);
+	say_shares(said, finding, in);
+	say_limits(said, finding, in);
 	if (in->image->alive)
-		say_end(text, noun);
+		say_end(said, noun);
 }

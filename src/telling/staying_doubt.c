@@ -18,14 +18,6 @@
 /* Growth can be judged once a process is this old. */
 #define YOUNG_S 10
 
-void
-plh_staying_doubt_say(PlhDoubt *doubt, PlhSentence sentence, bool alive, const PlhFields *fields)
-{
-	if (doubt->words.len == 0)
-		doubt->reason = sentence;
-	plh_sentences_say(&doubt->words, sentence, alive, fields);
-}
-
 /* Say what the site that holds most is, and why that is no leak, by its figures. */
 static void
 say_site(PlhDoubt *doubt, const PlhDoubted *doubted, const PlhSiteRecord *site)
@@ -51,7 +43,7 @@ say_site(PlhDoubt *doubt, const PlhDoubted *doubted, const PlhSiteRecord *site)
 		sentence = PLH_SAYS_stays_few;
 	else if (judgement.has_steadiness && judgement.steadiness < PLH_SUSPECT_STEADINESS)
 		sentence = PLH_SAYS_stays_slower;
-	plh_staying_doubt_say(doubt, sentence, image->alive, &fields);
+	plh_sentences_say(&doubt->words, sentence, image->alive, &fields);
 }
 
 /* Of what lasts, the contexts of one family that hold most, if they are many. */
@@ -105,7 +97,7 @@ say_cache(PlhDoubt *doubt, PlhSentence sentence, const PlhFamilyAccount *cache)
 		.bound = cache->family->bound
 	};
 
-	plh_staying_doubt_say(doubt, sentence, true, &fields);
+	plh_sentences_say(&doubt->words, sentence, true, &fields);
 }
 
 /* Say that most of what stays is in many contexts. */
@@ -121,9 +113,9 @@ say_contexts(PlhDoubt *doubt, const PlhDoubted *doubted, const PlhFamilyAccount 
 	if (contexts->family != NULL && contexts->family->kind == PLH_FAMILY_CACHE)
 		say_cache(doubt, PLH_SAYS_stays_in_cache, contexts);
 	else
-		plh_staying_doubt_say(doubt, plh_course_rests(doubted->course) ?
-							  PLH_SAYS_stays_in_contexts : PLH_SAYS_stays_in_growing, true,
-							  &fields);
+		plh_sentences_say(&doubt->words, plh_course_rests(doubted->course) ?
+						  PLH_SAYS_stays_in_contexts : PLH_SAYS_stays_in_growing, true,
+						  &fields);
 }
 
 /* Say what stays in the session, and why that is no leak, if anything does. */
@@ -164,9 +156,9 @@ say_harmless(PlhDoubt *doubt, const PlhDoubted *doubted)
 	int64		freed = image->header->malloc_free_bytes;
 
 	if (freed > course->grown_bytes / 2)
-		PLH_DOUBT(doubt, image->alive, growth_freed,.bytes = plh_words_size(freed));
+		PLH_SAY(&doubt->words, image->alive, growth_freed,.bytes = plh_words_size(freed));
 	else if (cache != NULL && cache->bytes > course->grown_bytes / 2)
-		PLH_DOUBT(doubt, image->alive, growth_cached);
+		PLH_SAY(&doubt->words, image->alive, growth_cached);
 	else
 		return false;
 	return true;
@@ -203,10 +195,10 @@ static void
 say_growth(PlhDoubt *doubt, const PlhCourse *course, bool alive)
 {
 	if (course->end_unknown || course->now - course->rests_since < USECS_PER_SEC)
-		PLH_DOUBT(doubt, alive, growth_unknown);
+		PLH_SAY(&doubt->words, alive, growth_unknown);
 	else
-		PLH_DOUBT(doubt, alive, growth_pauses,
-				  .age = plh_words_duration(course->rests_since, course->now));
+		PLH_SAY(&doubt->words, alive, growth_pauses,
+				.age = plh_words_duration(course->rests_since, course->now));
 }
 
 /*
@@ -221,13 +213,13 @@ plh_staying_doubt_find(PlhDoubt *doubt, const PlhDoubted *doubted)
 
 	if (doubted->process->image->header->census_at == 0)
 	{
-		PLH_DOUBT(doubt, alive, too_little);
+		PLH_SAY(&doubt->words, alive, too_little);
 		return;
 	}
 	if (!has_grown(course) && course->grown_bytes > 0 && !plh_course_rests(course))
-		PLH_DOUBT(doubt, alive, growth_small);
+		PLH_SAY(&doubt->words, alive, growth_small);
 	else if (!has_grown(course))
-		PLH_DOUBT(doubt, alive, nothing_grows);
+		PLH_SAY(&doubt->words, alive, nothing_grows);
 	else if (!say_harmless(doubt, doubted))
 	{
 		say_growth(doubt, course, alive);

@@ -10,10 +10,3 @@
 
 /* The process has a profile. */
 extern void plh_staying_doubt_find(PlhDoubt *doubt, const PlhDoubted *doubted);
-
-/* Say why: the first sentence is the reason. */
-extern void plh_staying_doubt_say(PlhDoubt *doubt, PlhSentence sentence, bool alive,
-								  const PlhFields *fields);
-
-#define PLH_DOUBT(doubt, alive, id, ...) \
-	plh_staying_doubt_say(doubt, PLH_SAYS_##id, alive, PLH_FIELDS(__VA_ARGS__))

@@ -12,7 +12,6 @@
 #include "telling/image_findings.h"
 #include "telling/malloc_statement.h"
 #include "telling/outside_advice.h"
-#include "telling/sentences.h"
 #include "telling/told_finding.h"
 #include "telling/verdict_words.h"
 
@@ -36,7 +35,7 @@ cause_of(const PlhFinding *finding, const PlhListedSite *listed, const PlhProfil
 
 /* Which part it is of all that was sampled. */
 static void
-say_share(StringInfo text, const PlhFinding *finding, const PlhProfileImage *image)
+say_share(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image)
 {
 	int64		all = image->header->counters.live_bytes;
 	double		percent = all <= 0 ? 0.0 : 100.0 * finding->bytes / all;
@@ -47,7 +46,7 @@ say_share(StringInfo text, const PlhFinding *finding, const PlhProfileImage *ima
 
 	if (all <= 0)
 		return;
-	plh_sentences_say(text, percent >= 99.5 ? PLH_SAYS_share_all :
+	plh_sentences_say(said, percent >= 99.5 ? PLH_SAYS_share_all :
 					  percent < 1.0 ? PLH_SAYS_share_little : PLH_SAYS_share_part,
 					  image->alive, &fields);
 }
@@ -56,19 +55,19 @@ say_share(StringInfo text, const PlhFinding *finding, const PlhProfileImage *ima
 static const char *
 share_of(const PlhToldFinding *told, const PlhProfileImage *image)
 {
-	StringInfoData text;
+	PlhSaid		said;
 
-	initStringInfo(&text);
+	plh_sentences_begin(&said);
 	if (plh_finding_subject(told->finding) == PLH_SUBJECT_SITE)
-		say_share(&text, told->finding, image);
+		say_share(&said, told->finding, image);
 	else if (plh_finding_family(told->finding) != NULL && told->named != NULL)
-		PLH_SAY(&text, image->alive, held_at,.site = told->site_words);
-	return text.data;
+		PLH_SAY(&said, image->alive, held_at,.site = told->site_words);
+	return said.text.data;
 }
 
 /* Name the libraries to look at, where the call sites of malloc are not known. */
 static void
-find_libraries(PlhToldFinding *told, StringInfo evidence, const PlhFoundIn *in)
+find_libraries(PlhToldFinding *told, PlhSaid *evidence, const PlhFoundIn *in)
 {
 	PlhMallocCallers callers;
 
@@ -104,11 +103,11 @@ plh_told_finding_make(const PlhFinding *finding, const PlhListedSite *listed, co
 	PlhToldFinding *told = palloc0(sizeof(PlhToldFinding));
 	PlhMallocStatement statement = plh_malloc_statement_find(finding, image);
 	const PlhFamilyAccount *family = plh_finding_family(finding);
-	StringInfoData evidence;
-	StringInfoData next;
+	PlhSaid		evidence;
+	PlhSaid		next;
 
-	initStringInfo(&evidence);
-	initStringInfo(&next);
+	plh_sentences_begin(&evidence);
+	plh_sentences_begin(&next);
 	told->finding = finding;
 	told->verdict = plh_verdict_name(plh_finding_verdict(finding));
 	told->cause = cause_of(finding, listed, image);
@@ -121,12 +120,13 @@ plh_told_finding_make(const PlhFinding *finding, const PlhListedSite *listed, co
 	told->share = share_of(told, image);
 	plh_finding_evidence_say(&evidence, finding, in);
 	if (statement.evidence != NULL)
-		appendStringInfo(&evidence, " %s", statement.evidence);
+		appendStringInfo(&evidence.text, " %s", statement.evidence);
 	find_libraries(told, &evidence, in);
-	told->evidence = evidence.data;
+	told->evidence = evidence.text.data;
 	plh_finding_advice_say(&next, finding, image, told->named, &statement);
-	told->next = next.data;
-	told->next_summary = pnstrdup(next.data, next.cursor);
+	told->next = next.text.data;
+	told->next_summary = plh_sentences_first(&next);
+	told->next_id = plh_sentences_first_name(&next);
 	told->loaded = loaded_of(finding, image);
 	return told;
 }
@@ -134,12 +134,12 @@ plh_told_finding_make(const PlhFinding *finding, const PlhListedSite *listed, co
 char *
 plh_told_finding_row_text(const PlhToldFinding *told)
 {
-	StringInfoData text;
+	PlhSaid		said;
 
-	initStringInfo(&text);
-	appendStringInfoString(&text, told->evidence);
+	plh_sentences_begin(&said);
+	appendStringInfoString(&said.text, told->evidence);
 	if (told->named != NULL && plh_blamed_code_lacks_name(&told->named->stack))
-		PLH_SAY(&text, true, site_is,.site = told->site_words);
-	PLH_SAY(&text, true, next,.next = told->next);
-	return text.data;
+		PLH_SAY(&said, true, site_is,.site = told->site_words);
+	PLH_SAY(&said, true, next,.next = told->next);
+	return said.text.data;
 }

@@ -29,6 +29,7 @@ typedef struct PlhToldFinding
 	const char *evidence;
 	const char *next;
 	const char *next_summary;	/* the first sentence of that */
+	const char *next_id;		/* and its name in the table */
 	const char *loaded;			/* a sentence: what the process has loaded
 								 * that may have it */
 	const char *libraries;		/* that it has loaded by itself and that call

@@ -8,6 +8,7 @@
 #include "access/xlog.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "nodes/pg_list.h"
 #include "postmaster/autovacuum.h"
 #include "replication/reorderbuffer.h"
 #include "storage/proc.h"
@@ -65,6 +66,23 @@ struct pg_tm *
 pg_localtime(const pg_time_t *timep, const pg_tz *tz)
 {
 	return NULL;
+}
+
+/* As the server's; a program that needs more of lists has its own. */
+__attribute__((weak))
+List *
+lappend_int(List *list, int number)
+{
+	if (list == NIL)
+	{
+		list = palloc0(sizeof(List));
+		list->type = T_IntList;
+		list->elements = palloc(sizeof(ListCell));
+	}
+	else
+		list->elements = repalloc(list->elements, sizeof(ListCell) * (list->length + 1));
+	list->elements[list->length++].int_value = number;
+	return list;
 }
 
 /* A program that asks more of malloc_callers.c has the real one. */

@@ -373,11 +373,11 @@ walk_profile(const PlhProfileImage *image, const PlhBaseline *baseline)
 		   steps_left-- > 0)
 	{
 		char	   *texts[PLH_EXAMPLES];
-		StringInfoData sentence;
+		PlhSaid		sentence;
 
 		(void) plh_profile_image_string(image, context->context_name);
 		(void) plh_context_list_examples(context, image, 20, texts);
-		initStringInfo(&sentence);
+		plh_sentences_begin(&sentence);
 		(void) plh_context_sentence_say(&sentence, context, image);
 	}
 	REQUIRE(broken, steps_left < image->bytes);
@@ -398,9 +398,9 @@ judge_profile(const PlhProfileImage *image, const PlhBaseline *baseline)
 	const PlhFoundIn in = {
 		.image = image,.findings = plh_findings_make(image, baseline, GetCurrentTimestamp())
 	};
-	StringInfoData evidence;
+	PlhSaid		evidence;
 
-	initStringInfo(&evidence);
+	plh_sentences_begin(&evidence);
 	for (int i = 0; i < in.findings->count; i++)
 		plh_finding_evidence_say(&evidence, &in.findings->list[i], &in);
 }

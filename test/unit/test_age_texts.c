@@ -41,7 +41,7 @@ said_of(const PlhSpan *spans, int count)
 {
 	PlhSiteRecord site = {.spans = (char *) &profile.spans - (char *) &profile};
 	const PlhFinding finding = {.kind = PLH_KIND_SITE_LEAKS,.site = &site,.sites = {.sites = 1}};
-	StringInfoData text;
+	PlhSaid		said;
 
 	memset(profile.spans.spans, 0, sizeof(profile.spans.spans));
 	memcpy(profile.spans.spans, spans, sizeof(PlhSpan) * count);
@@ -51,9 +51,9 @@ said_of(const PlhSpan *spans, int count)
 		site.born_bytes += spans[i].total_bytes;
 	}
 	site.counters.live_samples = site.counters.live_bytes / MB;
-	initStringInfo(&text);
-	plh_age_text_say(&text, &finding, &image, SOME_TIME + BEGAN + 4 * count * TICK_US);
-	return text.data;
+	plh_sentences_begin(&said);
+	plh_age_text_say(&said, &finding, &image, SOME_TIME + BEGAN + 4 * count * TICK_US);
+	return said.text.data;
 }
 
 /* The same for so many spans, of which what is live and the total follow, in MB. */

@@ -123,32 +123,32 @@ test_growth(void)
 	begin();
 	allocate(session, BALANCED, "TopMemoryContext", 20 * MEBIBYTE);
 	doubt = doubt_with("TopMemoryContext", true, 20 * MEBIBYTE);
-	ok(is_said(doubt.words.data, "Nothing keeps growing") && !doubt.is_undecided,
+	ok(is_said(doubt.words.text.data, "Nothing keeps growing") && !doubt.is_undecided,
 	   "what does not grow is decided");
 	course.now = course.rests_since = SOME_TIME * 2;
 	course.grown_bytes = 20 * MEBIBYTE;
 	doubt = doubt_with("TopMemoryContext", true, 20 * MEBIBYTE);
-	ok(is_said(doubt.words.data, "It has grown, but not for long enough to tell why. The largest part of what stays is 20971520 B at copy_row (rows.c:1) in ExecutorState. It was allocated in only 1 transaction; a verdict needs at least 8 (a long transaction counts once per second).") &&
+	ok(is_said(doubt.words.text.data, "It has grown, but not for long enough to tell why. The largest part of what stays is 20971520 B at copy_row (rows.c:1) in ExecutorState. It was allocated in only 1 transaction; a verdict needs at least 8 (a long transaction counts once per second).") &&
 	   doubt.is_undecided, "what has grown for a short time is not decided, and what that takes is told");
-	ok(strcmp(doubt.next.data, "Ask again in 10 s.") == 0,
+	ok(strcmp(doubt.next.text.data, "Ask again in 10 s.") == 0,
 	   "no interval is proposed where a finer one is in use");
 	plh_profile->sample_interval = 512 * 1024;
 	doubt = doubt_with("TopMemoryContext", true, 20 * MEBIBYTE);
-	ok(is_said(doubt.next.data, "SELECT pg_leakhunt_start(42, '32kB'"), "a finer interval is proposed");
+	ok(is_said(doubt.next.text.data, "SELECT pg_leakhunt_start(42, '32kB'"), "a finer interval is proposed");
 	course.now += 3 * USECS_PER_SEC;
 	doubt = doubt_with("TopMemoryContext", true, 20 * MEBIBYTE);
-	ok(is_said(doubt.words.data, "It has not grown for ") && is_said(doubt.words.data, ", which is too short to tell whether it will grow again. The largest part") &&
-	   strstr(doubt.words.data, "long enough") == NULL && doubt.is_undecided, "what has stopped growing a moment ago is said to");
+	ok(is_said(doubt.words.text.data, "It has not grown for ") && is_said(doubt.words.text.data, ", which is too short to tell whether it will grow again. The largest part") &&
+	   strstr(doubt.words.text.data, "long enough") == NULL && doubt.is_undecided, "what has stopped growing a moment ago is said to");
 	course.now = course.rests_since;
 	plh_profile->malloc_free_bytes = 11 * MEBIBYTE;
 	doubt = doubt_with("TopMemoryContext", true, 20 * MEBIBYTE);
-	ok(is_said(doubt.words.data, "Most of its growth was freed: malloc keeps 11534336 B, to use it again.") &&
-	   !doubt.is_undecided && doubt.next.len == 0, "growth that malloc keeps is explained");
+	ok(is_said(doubt.words.text.data, "Most of its growth was freed: malloc keeps 11534336 B, to use it again.") &&
+	   !doubt.is_undecided && doubt.next.text.len == 0, "growth that malloc keeps is explained");
 	plh_profile->malloc_free_bytes = 0;
 	plh_profile->context_bytes = plh_profile->malloc_bytes = 30 * MEBIBYTE;
 	plh_profile->own_bytes = 80 * MEBIBYTE;
 	doubt = doubt_with("TopMemoryContext", true, 20 * MEBIBYTE);
-	ok(doubt.is_undecided && doubt.next.len > 0 && strstr(doubt.next.data, "32kB") == NULL,
+	ok(doubt.is_undecided && doubt.next.text.len > 0 && strstr(doubt.next.text.data, "32kB") == NULL,
 	   "no samples of contexts are proposed for what is outside of them");
 	end();
 	begin();
@@ -156,7 +156,7 @@ test_growth(void)
 	course.now = course.rests_since = SOME_TIME * 2;
 	course.grown_bytes = 20 * MEBIBYTE;
 	doubt = doubt_with("LocalBufferContext", true, 18 * MEBIBYTE);
-	ok(is_said(doubt.words.data, "Most of its growth is a cache that fills up. The largest part of what stays, 18874368 B, is buffers of temporary tables.") &&
+	ok(is_said(doubt.words.text.data, "Most of its growth is a cache that fills up. The largest part of what stays, 18874368 B, is buffers of temporary tables.") &&
 	   !doubt.is_undecided, "growth of one of the server's caches is explained");
 	end();
 }
@@ -174,14 +174,14 @@ test_outside(void)
 	course.now = SOME_TIME * 2 + 60 * USECS_PER_SEC;
 	course.rests_since = course.now - 5 * USECS_PER_SEC;
 	doubt = doubt_with("TopMemoryContext", true, 60 * MEBIBYTE);
-	ok(is_said(doubt.words.data, "malloc has given out 41943040 B outside of memory contexts, but that has not grown for long enough to tell a leak.") &&
-	   is_said(doubt.next.data, "Ask again later.") && doubt.is_undecided, "what malloc gave out of late is not decided");
+	ok(is_said(doubt.words.text.data, "malloc has given out 41943040 B outside of memory contexts, but that has not grown for long enough to tell a leak.") &&
+	   is_said(doubt.next.text.data, "Ask again later.") && doubt.is_undecided, "what malloc gave out of late is not decided");
 	course.rests_since = SOME_TIME * 2;
 	plh_profile->history_count = 1;
 	plh_profile->history[0].at = SOME_TIME * 2 - USECS_PER_SEC;
 	doubt = doubt_with("TopMemoryContext", true, 60 * MEBIBYTE);
-	ok(is_said(doubt.words.data, "malloc has given out 41943040 B outside of memory contexts, and that has hardly changed for ") &&
-	   !doubt.is_undecided && strstr(doubt.next.data, "Ask again") == NULL, "what has not changed for long is");
+	ok(is_said(doubt.words.text.data, "malloc has given out 41943040 B outside of memory contexts, and that has hardly changed for ") &&
+	   !doubt.is_undecided && strstr(doubt.next.text.data, "Ask again") == NULL, "what has not changed for long is");
 	end();
 }
 
@@ -194,23 +194,23 @@ test_uncounted(void)
 	begin();
 	plh_profile->census_at = 0;
 	doubt = doubt_with("TopMemoryContext", true, 0);
-	ok(is_said(doubt.words.data, "It has allocated too little to tell.") && !doubt.is_undecided, "of a small process nothing is known");
+	ok(is_said(doubt.words.text.data, "It has allocated too little to tell.") && !doubt.is_undecided, "of a small process nothing is known");
 	rss_anon_bytes = 300 * MEBIBYTE;
 	state = "active";
 	doubt = doubt_with("TopMemoryContext", true, 0);
-	ok(is_said(doubt.words.data, "Almost all of its private memory is outside of memory contexts: malloc gave it out, or a library mapped it. It has not counted its memory yet") &&
-	   is_said(doubt.next.data, "SELECT pg_cancel_backend(42)") && doubt.is_undecided, "of a large one, that it is outside of what is sampled");
+	ok(is_said(doubt.words.text.data, "Almost all of its private memory is outside of memory contexts: malloc gave it out, or a library mapped it. It has not counted its memory yet") &&
+	   is_said(doubt.next.text.data, "SELECT pg_cancel_backend(42)") && doubt.is_undecided, "of a large one, that it is outside of what is sampled");
 	state = "idle";
 	doubt = doubt_with("TopMemoryContext", true, 0);
-	ok(is_said(doubt.next.data, "See in pg_stat_activity what it runs") && strstr(doubt.next.data, "cancel") == NULL, "and nothing is cancelled that does not run");
+	ok(is_said(doubt.next.text.data, "See in pg_stat_activity what it runs") && strstr(doubt.next.text.data, "cancel") == NULL, "and nothing is cancelled that does not run");
 	plh_profile->census_at = SOME_TIME * 2;
 	plh_profile->own_bytes = 90 * MEBIBYTE;
 	doubt = doubt_with("TopMemoryContext", true, 0);
-	ok(is_said(doubt.words.data, "Almost all of what it has gained since the last count is outside of memory contexts"),
+	ok(is_said(doubt.words.text.data, "Almost all of what it has gained since the last count is outside of memory contexts"),
 	   "nor is what came since the last count");
 	plh_profile->own_bytes = 280 * MEBIBYTE;
 	doubt = doubt_with("TopMemoryContext", true, 0);
-	ok(strstr(doubt.words.data, "outside of memory contexts") == NULL, "little of that is not worth a word");
+	ok(strstr(doubt.words.text.data, "outside of memory contexts") == NULL, "little of that is not worth a word");
 	rss_anon_bytes = 0;
 	state = NULL;
 	end();
@@ -225,13 +225,13 @@ test_counted(void)
 	begin();
 	allocate(session, BALANCED, "LocalBufferContext", 20 * MEBIBYTE);
 	doubt = doubt_with("LocalBufferContext", true, 18 * MEBIBYTE);
-	ok(is_said(doubt.words.data, "The largest part of what stays, 18874368 B, is buffers of temporary tables.") &&
-	   is_said(doubt.words.data, "temp_buffers limits them"), "a cache of PostgreSQL's is told with its count and limit");
+	ok(is_said(doubt.words.text.data, "The largest part of what stays, 18874368 B, is buffers of temporary tables.") &&
+	   is_said(doubt.words.text.data, "temp_buffers limits them"), "a cache of PostgreSQL's is told with its count and limit");
 	end();
 	begin();
 	allocate(session, BALANCED, "CacheMemoryContext", 20 * MEBIBYTE);
 	doubt = doubt_with("CacheMemoryContext", true, 18 * MEBIBYTE);
-	ok(is_said(doubt.words.data, "The largest part of what stays is 18874368 B at "),
+	ok(is_said(doubt.words.text.data, "The largest part of what stays is 18874368 B at "),
 	   "no site holds more than was counted of its contexts");
 	end();
 }
@@ -245,20 +245,20 @@ test_nodes(void)
 	begin();
 	allocate_for(session, BALANCED, "Caller tuples", PLH_LIFETIME_QUERY, 40 * MEBIBYTE, true);
 	doubt = doubt_with("Caller tuples", false, 50 * MEBIBYTE);
-	ok(is_said(doubt.words.data, "The running statement's sorts hold 52428800 B, no more than its settings allow. work_mem allows 536870912 B for each sort.") &&
+	ok(is_said(doubt.words.text.data, "The running statement's sorts hold 52428800 B, no more than its settings allow. work_mem allows 536870912 B for each sort.") &&
 	   !doubt.is_undecided, "all sorts of a statement are told, with their limit");
 	end();
 	begin();
 	allocate_for(session, BALANCED, "HashBatchContext", PLH_LIFETIME_QUERY, 40 * MEBIBYTE, true);
 	doubt = doubt_with("HashBatchContext", false, 50 * MEBIBYTE);
-	ok(is_said(doubt.words.data, "The running statement's hash tables hold 52428800 B, no more than its settings allow. work_mem and hash_mem_multiplier allow 1073741824 B for each hash table."),
+	ok(is_said(doubt.words.text.data, "The running statement's hash tables hold 52428800 B, no more than its settings allow. work_mem and hash_mem_multiplier allow 1073741824 B for each hash table."),
 	   "all hash tables of a statement are told, with their limit");
 	end();
 	begin();
 	allocate_for(session, BALANCED, "TopTransactionContext", PLH_LIFETIME_TRANSACTION, 40 * MEBIBYTE, true);
 	plh_profile->passing_bytes = 50 * MEBIBYTE;
 	doubt = doubt_with("TopTransactionContext", false, 50 * MEBIBYTE);
-	ok(is_said(doubt.words.data, "The most that the running transaction holds at one site is 41943040 B at "),
+	ok(is_said(doubt.words.text.data, "The most that the running transaction holds at one site is 41943040 B at "),
 	   "of what is in no node, the largest site is told");
 	end();
 }
@@ -269,7 +269,7 @@ test_no_profile(void)
 {
 	PlhExplainedProcess process = {.pid = 42,.loaded = PLH_LOADED};
 
-	ok(is_said(doubt_about(&process, NULL).words.data,
+	ok(is_said(doubt_about(&process, NULL).words.text.data,
 			   "Too little to judge: it never held 8388608 B, and fewer than 5 samples were taken."),
 	   "from when on there is a profile is told");
 }

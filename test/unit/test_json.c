@@ -17,19 +17,6 @@
 
 static StringInfoData json;
 
-/* As the server's, for one list of a few numbers. */
-List *
-lappend_int(List *list, int number)
-{
-	static ListCell cells[8];
-	static List numbers = {.type = T_IntList,.elements = cells};
-
-	if (list == NIL)
-		numbers.length = 0;
-	cells[numbers.length++].int_value = number;
-	return &numbers;
-}
-
 /* Is that what was written? */
 static bool
 wrote(const char *text)
@@ -77,11 +64,11 @@ test_times(void)
 static void
 test_sentences_of_text(void)
 {
-	PlhToldText text;
+	PlhSaid		text;
 
-	plh_told_text_begin(&text);
+	plh_sentences_begin(&text);
 	PLH_LINE(&text, true, rests,.age = "5 s");
-	PLH_SAY(&text.text, true, ask_later);
+	PLH_SAY(&text, true, ask_later);
 	PLH_LINE(&text, true, no_verdict,.reason = "<b>");
 	plh_finding_json_put_text(&json, &text);
 	ok(wrote("\"sentences\":[\"Private memory has hardly changed for 5 s. Ask again later.\","

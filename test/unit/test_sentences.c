@@ -196,23 +196,25 @@ is_said(int number, bool alive, int64 count)
 static void
 test_saying(void)
 {
-	StringInfoData text;
+	PlhSaid		said;
 	int			wrong = 0;
 
 	for (int i = 0; i < PLH_SENTENCES; i++)
 		wrong += !is_said(i, true, 1) + !is_said(i, true, 2) + !is_said(i, true, 0) +
 			!is_said(i, false, 1) + !is_said(i, false, 2);
 	ok(wrong == 0, "each sentence is said in its tense and number, with its fields");
-	initStringInfo(&text);
-	PLH_SAY(&text, true, recycle_session,.pid = 42);
-	ok(strstr(text.data, "SELECT pg_terminate_backend(42).") != NULL && text.cursor == text.len,
+	plh_sentences_begin(&said);
+	ok(plh_sentences_first(&said) == NULL && plh_sentences_first_name(&said) == NULL, "at first nothing is said");
+	PLH_SAY(&said, true, recycle_session,.pid = 42);
+	ok(strstr(said.text.data, "SELECT pg_terminate_backend(42).") != NULL && said.first_end == said.text.len,
 	   "a number is said as it is");
-	PLH_SAY(&text, true, server_more,.count = 1);
-	ok(strcmp(text.data + text.cursor, " 1 more cause is in pg_leakhunt_suspects.") == 0,
+	PLH_SAY(&said, true, server_more,.count = 1);
+	ok(strcmp(said.text.data + said.first_end, " 1 more cause is in pg_leakhunt_suspects.") == 0,
 	   "a sentence begins behind a blank, and where the first one ends is known");
-	appendStringInfoChar(&text, '\n');
-	PLH_SAY(&text, true, start_it,.pid = 42);
-	ok(strstr(text.data, "\nSELECT") != NULL, "but for one at the beginning of a line");
+	PLH_LINE(&said, true, start_it,.pid = 42);
+	ok(strstr(said.text.data, "\nSELECT") != NULL && list_length(said.begins) == 2 &&
+	   strcmp(plh_sentences_first_name(&said), "recycle_session") == 0,
+	   "but for one at the beginning of a line, which is noted");
 }
 
 /* Are there words for it, as a table of a document, the page and the log have them? */

@@ -21,12 +21,6 @@ plh_words_span(TimestampTz from, TimestampTz to)
 	return psprintf("%.1f s", ((double) to - (double) from) / USECS_PER_SEC);
 }
 
-List *
-lappend_int(List *list, int number)
-{
-	return list;
-}
-
 char *
 plh_death_text(const PlhDeath *death)
 {
@@ -37,7 +31,7 @@ static PlhProfileHeader header;
 static PlhProfileImage image;
 static PlhExplainedProcess process;
 static PlhCourse course;
-static PlhToldText told;
+static PlhSaid told;
 
 /* A process of 100 MB, which was counted 4 s ago, 40 s after it began. */
 static void
@@ -78,7 +72,7 @@ parts_say(const char *expected)
 {
 	PlhAccount	account = {0};
 
-	plh_told_text_begin(&told);
+	plh_sentences_begin(&told);
 	plh_size_sentences_say_parts(&told, &process, &account);
 	if (strstr(told.text.data, expected) != NULL)
 		return true;
@@ -104,7 +98,7 @@ kinds_say(const int *megabytes, int count, const char *expected)
 		families[i].contexts = i + 1;
 	}
 	set_process();
-	plh_told_text_begin(&told);
+	plh_sentences_begin(&told);
 	plh_size_sentences_say_parts(&told, &process, &account);
 	if (strstr(told.text.data, expected) != NULL)
 		return true;
@@ -129,7 +123,7 @@ test_kinds(void)
 static bool
 course_says(const char *expected)
 {
-	plh_told_text_begin(&told);
+	plh_sentences_begin(&told);
 	plh_size_sentences_say_course(&told, &process, &course);
 	return is_said(expected);
 }

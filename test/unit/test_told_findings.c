@@ -118,6 +118,16 @@ ends_with(const char *text, const char *end)
 	return strlen(text) >= strlen(end) && strcmp(text + strlen(text) - strlen(end), end) == 0;
 }
 
+/* Is it the name of a sentence? */
+static bool
+is_id(const char *name)
+{
+	for (PlhSentence sentence = 0; name != NULL && sentence < PLH_SENTENCES; sentence++)
+		if (strcmp(plh_sentences_name(sentence), name) == 0)
+			return true;
+	return false;
+}
+
 /* Do all that tell of it have its evidence, and what to do? */
 static bool
 is_told_alike(const PlhListedSite *site)
@@ -136,6 +146,7 @@ is_told_alike(const PlhListedSite *site)
 		is_member(told, "evidence", told->evidence) && is_member(told, "next", told->next) &&
 		is_member(told, "verdict", plh_verdict_name(plh_finding_verdict(&finding))) &&
 		begins_with(told->next, told->next_summary) &&
+		is_id(told->next_id) && is_member(told, "next_id", told->next_id) &&
 		strstr(logged_line.detail, told->evidence) != NULL &&
 		begins_with(logged_line.hint, told->next);
 	if (!is_alike)

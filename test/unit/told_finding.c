@@ -141,21 +141,21 @@ says(const char *text)
 {
 	PlhFindings findings = {1, &finding, &account};
 	const PlhFoundIn in = {.image = &image,.findings = &findings,.stacks = texts};
-	StringInfoData evidence;
+	PlhSaid		evidence;
 
-	initStringInfo(&evidence);
+	plh_sentences_begin(&evidence);
 	plh_finding_evidence_say(&evidence, &finding, &in);
-	return has(evidence.data, text);
+	return has(evidence.text.data, text);
 }
 
 bool
 tells(const char *text)
 {
-	StringInfoData next;
+	PlhSaid		next;
 
-	initStringInfo(&next);
+	plh_sentences_begin(&next);
 	plh_finding_advice_say(&next, &finding, &image, listed, &malloc_statement);
-	return has(next.data, text);
+	return has(next.text.data, text);
 }
 
 /* A frame of a function, or without a name, in a binary. */
