@@ -264,11 +264,12 @@ say_parts(PlhSaid *said, const PlhFoundIn *in)
 static void
 say_sampled(PlhSaid *said, const PlhProfileHeader *header)
 {
-	if (header->malloc_tracked)
-		PLH_SAY(said, true, malloc_sampled,
-				.bytes = plh_words_estimate(header->malloc_sampled_bytes,
-											header->malloc_sampled_error),
-				.other = plh_words_size(header->malloc_other_bytes));
+	if (!header->malloc_tracked)
+		return;
+	PLH_SAY(said, true, malloc_sampled,
+			.bytes = plh_words_estimate(header->malloc_sampled_bytes, header->malloc_sampled_error));
+	if (header->malloc_other_bytes > 0)
+		PLH_SAY(said, true, malloc_unsampled,.other = plh_words_size(header->malloc_other_bytes));
 }
 
 static void

@@ -38,10 +38,12 @@ SENTENCE(not_counted, "no count yet",
 SENTENCE(counted, "it has counted its contexts and malloc",
 		 "The last count, {ago}, found {contexts} in memory contexts, {outside} from malloc outside of them, and {freed} that was freed but is kept by malloc.",
 		 "The last count, {ago}, found {contexts} in memory contexts, {outside} from malloc outside of them, and {freed} that was freed but was kept by malloc.")
+SENTENCE(counted_nothing_freed, "the same, and malloc keeps nothing that was freed",
+		 "The last count, {ago}, found {contexts} in memory contexts and {outside} from malloc outside of them.", NULL)
 SENTENCE(counted_without_malloc, "malloc is not glibc's",
-		 "The last count, {ago}, found {contexts} in memory contexts and {outside} outside of them. Its malloc is not glibc's, and tells nothing.",
-		 "The last count, {ago}, found {contexts} in memory contexts and {outside} outside of them. Its malloc was not glibc's, and told nothing.")
-SENTENCE(free_in_contexts, "free space inside contexts was counted, too",
+		 "The last count, {ago}, found {contexts} in memory contexts and {outside} outside of them. Its malloc is not glibc's, so it is not known what malloc keeps.",
+		 "The last count, {ago}, found {contexts} in memory contexts and {outside} outside of them. Its malloc was not glibc's, so it is not known what malloc kept.")
+SENTENCE(free_in_contexts, "there was free space inside contexts",
 		 "Of the memory in contexts, {bytes} was free space inside them.", NULL)
 SENTENCE(elsewhere, "part of private memory belongs to neither",
 		 "{bytes} was elsewhere.", NULL)
@@ -50,6 +52,8 @@ SENTENCE(unwritten, "more was allocated than takes memory",
 		 "The process looked {bytes} smaller, because that part had never been written to.")
 SENTENCE(kinds, "contexts were counted",
 		 "Memory contexts by kind: {list}, {rest} in others.", NULL)
+SENTENCE(kinds_all, "the same, and there are no others",
+		 "Memory contexts by kind: {list}.", NULL)
 PHRASE(kind, "in that list", "{bytes} for {title}", NULL)
 PHRASE(kind_many, "in that list", "{bytes} for {title} ({count} contexts)", NULL)
 PHRASE(kind_named, "in that list, of a name that is not known", "{bytes} in {title}", NULL)
@@ -309,7 +313,9 @@ SENTENCE(malloc_grown, "malloc has given out much outside of contexts",
 SENTENCE(malloc_large, "the same, and it has not grown",
 		 "At the last count malloc had given out {bytes} outside of memory contexts, no more than {span} earlier.", NULL)
 SENTENCE(malloc_sampled, "malloc is sampled",
-		 "The call sites of {bytes} of it are known. Threads that are not sampled have allocated {other} in all.", NULL)
+		 "The call sites of {bytes} of it are known.", NULL)
+SENTENCE(malloc_unsampled, "there are threads that are not sampled",
+		 "Threads that are not sampled have allocated {other} in all.", NULL)
 SENTENCE(mapped_grown, "something else maps memory",
 		 "At the last count {bytes} of this process belonged neither to memory contexts nor to malloc, {growth} more than {span} earlier, {late} of it in the second half of that time.", NULL)
 PHRASE(late_all, "the second half has all", "all", NULL)
@@ -326,9 +332,9 @@ SENTENCE(malloc_while_ran, "it came while a statement ran",
 SENTENCE(mapped_while_ran, "the same of mapped memory",
 		 "While one statement ran, memory that libraries have mapped grew by at least {bytes}.", NULL)
 SENTENCE(malloc_at_begin, "it came when the statement began that runs",
-		 "Of this, {bytes} came after the last count before the running statement began. That statement has allocated it, or a short one before it has.", NULL)
+		 "Of this, {bytes} came after the last count before the running statement began. Either that statement allocated it, or a short one just before it.", NULL)
 SENTENCE(malloc_before_counts, "nothing was counted before that",
-		 "Nothing was counted before the running statement began. That statement has allocated this, or an earlier one has.", NULL)
+		 "Nothing was counted before the running statement began. Either that statement allocated this, or an earlier one.", NULL)
 SENTENCE(malloc_of_unknown, "neither",
 		 "It is not known which statement allocated this.", NULL)
 SENTENCE(libraries, "no call site of malloc is known",
@@ -337,7 +343,7 @@ PHRASE(libraries_none, "there are none", "none", NULL)
 SENTENCE(libraries_jit, "it has loaded the compiler of queries",
 		 "It has compiled queries (jit).", NULL)
 SENTENCE(libraries_unknown, "its maps can't be read",
-		 "What it has loaded can't be read.", NULL)
+		 "It is not known which libraries it has loaded.", NULL)
 
 SECTION("A finding: how old, by which routine, for which statement")
 SENTENCE(ages, "the largest finding, at one call site",
@@ -398,7 +404,7 @@ SENTENCE(author_of_statement, "a leak in the server's own code, of a session",
 SENTENCE(author_of_worker, "the same of a background worker",
 		 "See which extension started this background worker: its code, or PostgreSQL itself, never frees this. If it is PostgreSQL, a newer minor release may fix it.", NULL)
 SENTENCE(author_of_vacuum, "the same of an autovacuum worker",
-		 "A newer minor release of PostgreSQL may fix it. If not, look at the functions in expressions of indexes.", NULL)
+		 "A newer minor release of PostgreSQL may fix it. If not, look at the functions in index expressions.", NULL)
 SENTENCE(author_is_core, "the same of another process",
 		 "A newer minor release of PostgreSQL may fix it. If not, report it to PostgreSQL's developers, with what pg_leakhunt_suspects shows as \"stack\".", NULL)
 SENTENCE(no_hurry, "a leak of which most was never written to",
@@ -440,7 +446,7 @@ SENTENCE(cancel_savepoints, "subtransactions of a statement that runs",
 SENTENCE(cancel_to_see, "memory outside of contexts that came with the running statement",
 		 "Cancel the statement to see whether that frees the memory: SELECT pg_cancel_backend({pid}). If it does not, end the session: SELECT pg_terminate_backend({pid}).", NULL)
 SENTENCE(cancel_libpq, "the same where libpq is loaded",
-		 "What dblink has got of an unfinished result may stay until dblink_disconnect(), or until the session ends.", NULL)
+		 "What dblink has received of an unfinished result may stay until dblink_disconnect(), or until the session ends.", NULL)
 SENTENCE(trim, "what malloc keeps in a session",
 		 "To give it back to the kernel: SELECT pg_leakhunt_trim({pid}).", NULL)
 SENTENCE(trim_threshold, "what malloc keeps",
@@ -466,7 +472,7 @@ SENTENCE(functions_hold, "any other statement of a session",
 SENTENCE(leader_holds, "the same of a parallel worker",
 		 "See by the call sites which function or aggregate of the leader's statement builds large values, and let it build smaller ones. work_mem does not limit what they keep.", NULL)
 SENTENCE(vacuum_holds, "the same of an autovacuum worker",
-		 "See which table it works on in pg_stat_progress_vacuum. autovacuum_work_mem does not limit what functions in expressions of indexes keep.", NULL)
+		 "See which table it works on in pg_stat_progress_vacuum. autovacuum_work_mem does not limit what functions in index expressions keep.", NULL)
 SENTENCE(see_report, "the same of another process",
 		 "See by the stack what the {noun} was doing: SELECT * FROM pg_leakhunt_report WHERE pid = {pid}.", NULL)
 SENTENCE(creator_of_library, "contexts of an unknown name, in which an extension allocates",
@@ -525,7 +531,7 @@ SENTENCE(not_loaded, "it has not loaded pg_leakhunt",
 SENTENCE(load_it, "the same",
 		 "Add pg_leakhunt to shared_preload_libraries and restart the server, or run pg_leakhunt_attach {pid} as the server's user.", NULL)
 SENTENCE(maybe_loaded, "its maps can't be read",
-		 "Whether it has loaded pg_leakhunt can't be known.", NULL)
+		 "It is not known whether it has loaded pg_leakhunt.", NULL)
 SENTENCE(too_small, "it has no profile yet",
 		 "Too little to judge: it never held {bytes}, and fewer than {count} samples were taken.", NULL)
 SENTENCE(too_little, "it was never counted",
@@ -547,7 +553,7 @@ SENTENCE(full_directory, "the directory of profiles was full",
 SENTENCE(make_room, "either of them",
 		 "Make /dev/shm larger, or set pg_leakhunt.profile_directory.", NULL)
 SENTENCE(not_sampled, "sampling is off",
-		 "It is not sampled: pg_leakhunt.enabled is off, or somebody has stopped it. The call sites of what it has allocated since its last sample, {age} ago, are not known.", NULL)
+		 "It is not sampled: pg_leakhunt.enabled is off, or pg_leakhunt_stop() was called. The call sites of what it has allocated since its last sample, {age} ago, are not known.", NULL)
 SENTENCE(start_it, "the same",
 		 "SELECT pg_leakhunt_start({pid}), and ask again.", NULL)
 SENTENCE(not_all_sampled, "scope is long_lived",

@@ -104,6 +104,7 @@ say_counted(PlhSaid *said, const PlhExplainedProcess *process)
 	const PlhProfileHeader *header = process->image->header;
 	bool		alive = process->image->alive;
 	bool		knows_malloc = header->malloc_bytes >= 0;
+	PlhSentence sentence = PLH_SAYS_counted;
 	int64		outside = knows_malloc ? Max(0, header->malloc_bytes - header->context_bytes) :
 		Max(0, header->own_bytes - header->context_bytes);
 	int64		other = !knows_malloc ? 0 : header->own_bytes - header->context_bytes -
@@ -114,12 +115,15 @@ say_counted(PlhSaid *said, const PlhExplainedProcess *process)
 		PLH_LINE(said, alive, not_counted);
 		return;
 	}
-	plh_sentences_line(said, knows_malloc ? PLH_SAYS_counted : PLH_SAYS_counted_without_malloc,
-					   alive, PLH_FIELDS(.ago = plh_size_sentences_ago(process, header->census_at),
+	if (!knows_malloc)
+		sentence = PLH_SAYS_counted_without_malloc;
+	else if (header->malloc_free_bytes == 0)
+		sentence = PLH_SAYS_counted_nothing_freed;
+	plh_sentences_line(said, sentence, alive, PLH_FIELDS(.ago = plh_size_sentences_ago(process, header->census_at),
 										 .contexts = plh_words_size(header->context_bytes),
 										 .outside = plh_words_size(outside),
 										 .freed = plh_words_size(header->malloc_free_bytes)));
-	if (header->context_free_bytes >= 0)
+	if (header->context_free_bytes > 0)
 		PLH_SAY(said, alive, free_in_contexts,
 				.bytes = plh_words_size(header->context_free_bytes));
 	if (other > 0)
@@ -197,7 +201,8 @@ say_families(PlhSaid *said, const PlhExplainedProcess *process, const PlhAccount
 		rest -= family->bytes;
 	}
 	if (count > 0)
-		PLH_LINE(said, true, kinds,.list = kinds.data,.rest = plh_words_size(Max(0, rest)));
+		plh_sentences_line(said, rest > 0 ? PLH_SAYS_kinds : PLH_SAYS_kinds_all, true,
+						   PLH_FIELDS(.list = kinds.data,.rest = plh_words_size(rest)));
 }
 
 /*

@@ -182,6 +182,8 @@ test_malloc(void)
 	header.malloc_tracked = 1;
 	ok(says(" The call sites of 5000000 B (+/- 1000000 B) of it are known. Threads that are not sampled have allocated 99000000 B in all.") &&
 	   !tells("LD_PRELOAD"), "the evidence of malloc as a whole tells what is sampled of it");
+	header.malloc_other_bytes = 0;
+	ok(says(" of it are known.") && !says("Threads that are not sampled"), "and of threads only where there are such");
 	header.malloc_tracked = 0;
 }
 
@@ -197,7 +199,7 @@ test_running(void)
 	ok(tells("This session has loaded libpq, the client library of dblink and postgres_fdw, which keeps each result in memory until it was read. Fetch fewer rows at a time") &&
 	   tells("a pool's max lifetime"), "what the client library keeps, over statements, too");
 	malloc_statement.may_run = true;
-	ok(tells("Cancel the statement to see whether that frees the memory: SELECT pg_cancel_backend(123). If it does not, end the session: SELECT pg_terminate_backend(123). What dblink has got of an unfinished result may stay until dblink_disconnect(), or until the session ends.") &&
+	ok(tells("Cancel the statement to see whether that frees the memory: SELECT pg_cancel_backend(123). If it does not, end the session: SELECT pg_terminate_backend(123). What dblink has received of an unfinished result may stay until dblink_disconnect(), or until the session ends.") &&
 	   !tells("lifetime") && !tells("pg_leakhunt_check"), "a statement that runs and has it can be cancelled");
 	loaded_code = (PlhLoadedCode)
 	{

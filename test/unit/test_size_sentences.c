@@ -112,12 +112,14 @@ test_kinds(void)
 {
 	const int	many[] = {30, 20, 15, 10, 6};
 	const int	few[] = {80, 4, 3};
+	const int	all[] = {95};
 	const char *title = plh_family_of("CachedPlanSource")->title;
 
 	ok(kinds_say(many, 5, psprintf("Memory contexts by kind: 30000000 B for %s, 20000000 B for %s (2 contexts), 15000000 B for %s (3 contexts), 10000000 B for %s (4 contexts), 20000000 B in others.",
 								   title, title, title, title)), "four kinds of contexts are told at most");
 	ok(kinds_say(few, 3, psprintf("Memory contexts by kind: 80000000 B for %s, 15000000 B in others.", title)),
 	   "and none that has less than a twentieth");
+	ok(kinds_say(all, 1, psprintf("Memory contexts by kind: 95000000 B for %s.", title)), "no others are told where there are none");
 }
 
 static bool
@@ -133,14 +135,19 @@ static void
 test_parts(void)
 {
 	set_process();
-	ok(parts_say("The last count, 3 ticks ago, found 95000000 B in memory contexts, 3000000 B from malloc outside of them, and 0 B that was freed but is kept by malloc. 2000000 B was elsewhere."),
+	header.malloc_free_bytes = 1 * MB;
+	header.context_free_bytes = 2 * MB;
+	ok(parts_say("The last count, 3 ticks ago, found 95000000 B in memory contexts, 3000000 B from malloc outside of them, and 1000000 B that was freed but is kept by malloc. Of the memory in contexts, 2000000 B was free space inside them. 1000000 B was elsewhere."),
 	   "the parts of a process are told");
+	header.malloc_free_bytes = header.context_free_bytes = 0;
+	ok(parts_say("The last count, 3 ticks ago, found 95000000 B in memory contexts and 3000000 B from malloc outside of them. 2000000 B was elsewhere."),
+	   "but no part that is nothing");
 	process.rss_anon_bytes = 147 * MB;
 	ok(parts_say("Since that count private memory has grown by 47000000 B, which the counted figures do not include."),
 	   "growth since the count is in none of its figures");
 	header.own_bytes = 35 * MB;
 	process.rss_anon_bytes = 82 * MB;
-	ok(parts_say("kept by malloc. The process looks 63000000 B smaller, because that part was never written to.") &&
+	ok(parts_say("outside of them. The process looks 63000000 B smaller, because that part was never written to.") &&
 	   parts_say("Since that count private memory has grown by 47000000 B. Part of that may be memory that was counted, but not yet written to."),
 	   "memory that is written to later is not told as another");
 	process.rss_anon_bytes = 20 * MB;
