@@ -18,7 +18,7 @@
  * 	 iterations are repeated, each in a subtransaction that is rolled back: a
  * 	 site that no longer grows in both halves was bound to a transaction.  Memory
  * 	 that the server gives back only after the whole transaction is known by its
- * 	 stack: plh_core_cache_has.
+ * 	 stack: plh_site_family_is_cache.
  *
  * Where the statement is to raise an error, all its executions are in subtransactions.
  *

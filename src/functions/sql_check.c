@@ -23,7 +23,7 @@
 #include "profile/site_facts.h"
 #include "reader/database_text.h"
 #include "report/listed_site.h"
-#include "telling/core_cache.h"
+#include "telling/site_family.h"
 #include "telling/suppression.h"
 
 PLH_FUNCTION(pg_leakhunt_check);
@@ -128,7 +128,7 @@ put_leak(const PlhListedSite *listed, const PlhLeak *leak,
 {
 	PlhRow		row = {0};
 
-	if (listed->has_stack && plh_core_cache_has(&listed->stack, PLH_FUNCTION_BOUNDED_CACHE))
+	if (listed->has_stack && plh_site_family_is_cache(&listed->stack, PLH_FUNCTION_BOUNDED_CACHE))
 		return false;
 	if (plh_suppression_any(suppressions, listed->context_name,
 							listed->has_stack ? &listed->stack : NULL))

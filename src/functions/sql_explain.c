@@ -26,7 +26,7 @@
 #include "reader/server_processes.h"
 #include "reader/statement_list.h"
 #include "report/blamed_code.h"
-#include "telling/explanation_json.h"
+#include "telling/finding_json.h"
 #include "telling/server_summary.h"
 
 /* Of further binaries it is not said how to get names. */
@@ -257,7 +257,7 @@ json_of(const PlhExplainedProcess *process, const PlhExplanation *explanation, c
 	StringInfoData json;
 
 	initStringInfo(&json);
-	plh_explanation_json_append(&json, process, explanation, names);
+	plh_finding_json_put_explanation(&json, process, explanation, names);
 	return json.data;
 }
 

@@ -16,6 +16,9 @@
 /* A count is of the peak where samples stood for less by this part of it at most. */
 #define PEAK_PART 50
 
+/* A part as large as this is worth a word. */
+#define WORTH_PART 8
+
 /* A record of contexts, and the number of the family that it was added to. */
 typedef struct AddedRecord
 {
@@ -321,4 +324,45 @@ plh_account_title(const PlhFamilyAccount *account, const PlhProfileImage *image)
 		return account->family->title;
 	return account->contexts == 1 ? plh_account_name(account, image) :
 		psprintf("contexts named %s", plh_account_name(account, image));
+}
+
+/*
+ * All that the process has from malloc, free or not.  The figures of a hostile profile may be too
+ * large to be added up as int64.
+ */
+static double
+allocated_bytes(const PlhProfileHeader *header)
+{
+	return (double) Max(header->context_bytes, header->malloc_bytes) +
+		(double) Max(0, header->malloc_free_bytes);
+}
+
+/*
+ * How much of all that there was had not been written to at the last count; 0 where that is not
+ * known.
+ */
+int64
+plh_account_unwritten_bytes(const PlhProfileHeader *header)
+{
+	double		bytes = allocated_bytes(header) - (double) header->own_bytes;
+
+	if (header->census_at == 0 || header->malloc_bytes < 0 || bytes <= 0)
+		return 0;
+	return (int64) Min(bytes, (double) (PG_INT64_MAX / 2));
+}
+
+/*
+ * How much of these bytes that was, at least.  Whatever else the process has may be what was not
+ * written to, which takes no memory.
+ */
+PlhUnwritten
+plh_account_unwritten_of(int64 bytes, const PlhProfileHeader *header)
+{
+	double		least = header->census_at == 0 ? 0 :
+		Min((double) bytes, allocated_bytes(header)) - (double) header->own_bytes;
+
+	if (bytes > 0 && least >= (double) bytes / 2)
+		return PLH_UNWRITTEN_MOST;
+	return least > 0 && least >= (double) bytes / WORTH_PART ?
+		PLH_UNWRITTEN_PART : PLH_UNWRITTEN_LITTLE;
 }

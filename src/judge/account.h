@@ -58,3 +58,14 @@ extern PlhAccount *plh_account_make(const PlhProfileImage *image);
 extern int64 plh_account_peak_bound(const PlhProfileHeader *header);
 extern const char *plh_account_title(const PlhFamilyAccount *account, const PlhProfileImage *image);
 extern const char *plh_account_name(const PlhFamilyAccount *account, const PlhProfileImage *image);
+
+/* How much of some bytes was not written to, at least. */
+typedef enum PlhUnwritten
+{
+	PLH_UNWRITTEN_LITTLE,
+	PLH_UNWRITTEN_PART,
+	PLH_UNWRITTEN_MOST
+} PlhUnwritten;
+
+extern int64 plh_account_unwritten_bytes(const PlhProfileHeader *header);
+extern PlhUnwritten plh_account_unwritten_of(int64 bytes, const PlhProfileHeader *header);

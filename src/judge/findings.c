@@ -9,9 +9,8 @@
 #include "postgres.h"
 
 #include "judge/course.h"
-#include "judge/family_suspect.h"
-#include "judge/findings.h"
 #include "judge/process_suspect.h"
+#include "judge/findings.h"
 #include "judge/site_suspects.h"
 #include "judge/statement_suspect.h"
 #include "reader/collections.h"
@@ -152,8 +151,8 @@ judge_families(PlhJudge *judge)
 		const PlhFamilyAccount *family = &account->families[i];
 		PlhFinding	finding;
 
-		if (!plh_family_suspect_judge(&finding, family, account, judge->image->header,
-									  judge->counted_to))
+		if (!plh_process_suspect_judge_family(&finding, family, account, judge->image->header,
+											  judge->counted_to))
 			continue;
 		if (finding.kind != PLH_KIND_CACHE_GROWS)
 			drop_sites_in(judge, family);

@@ -1,7 +1,7 @@
 /*
  * process_suspect.h
- *	  What a process is suspect of as a whole: memory that no call site shows, by the figures
- *	  that it has counted over time.
+ *	  What a process is suspect of by the figures that it has counted over time: its memory
+ *	  contexts become more, or are many, and as a whole it has memory that no call site shows.
  *
  * Pure functions, as those of suspect.h, which has the thresholds.
  */
@@ -16,3 +16,9 @@ extern bool plh_process_suspect_judge(PlhFinding *finding, const PlhProfileHeade
 extern int64 plh_process_suspect_malloc_bytes(const PlhFinding *finding);
 extern PlhSeries plh_process_suspect_series(PlhKind kind);
 extern bool plh_process_suspect_misses_frees(const PlhProfileHeader *header);
+
+/* Its memory contexts, in which nobody may have allocated anything that was sampled. */
+extern bool plh_process_suspect_judge_family(PlhFinding *finding, const PlhFamilyAccount *family,
+											 const PlhAccount *account,
+											 const PlhProfileHeader *header,
+											 TimestampTz now);

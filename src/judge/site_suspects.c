@@ -12,7 +12,6 @@
 
 #include "base/sampling.h"
 #include "judge/site_suspects.h"
-#include "judge/statement_limit.h"
 #include "reader/collections.h"
 
 #define ST_SORT sort_by_group
@@ -179,7 +178,7 @@ collect_facts(PlhSuspectFacts *facts, const PlhJudge *judge, const PlhSiteRecord
 	facts->counts = Min(judge->image->header->history_count, PLH_HISTORY_POINTS);
 	facts->counted_early = facts->counts > 0 &&
 		(facts->early.epochs == 0 || judge->image->header->history[0].at <= facts->early.at);
-	facts->limit_bytes = plh_statement_limit(judge->image, site);
+	facts->limit_bytes = plh_statement_suspect_limit(judge->image, site);
 	if (judge->baseline != NULL)
 	{
 		int64		bytes;

@@ -29,3 +29,6 @@ extern bool plh_statement_suspect_judge(PlhFinding *finding, const PlhStatementS
 
 extern bool plh_statement_suspect_is_counted(const PlhAccount *account,
 											 const PlhProfileHeader *header);
+
+/* What a statement may hold at a site, by the settings of its process. */
+extern int64 plh_statement_suspect_limit(const PlhProfileImage *image, const PlhSiteRecord *site);

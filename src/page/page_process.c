@@ -15,7 +15,6 @@
 #include "report/death_text.h"
 #include "report/json.h"
 #include "report/words.h"
-#include "telling/explanation_json.h"
 #include "telling/finding_json.h"
 
 /* The most characters of an example of contexts. */
@@ -273,7 +272,7 @@ plh_page_process_append(StringInfo json, const PlhPageSource *source, Size most_
 	append_who(json, source);
 	append_totals(json, source);
 	plh_json_key(json, "explanation");
-	plh_explanation_json_append(json, process, source->explanation, NULL);
+	plh_finding_json_put_explanation(json, process, source->explanation, NULL);
 	plh_finding_json_put_verdicts(json);
 	plh_json_key(json, "unseen");
 	plh_page_sites_append_unseen(json, image, source->explanation->account);

@@ -9,26 +9,32 @@
 
 #include "base/sampling.h"
 #include "base/settings.h"
+#include "judge/largest_site.h"
 #include "judge/process_suspect.h"
-#include "judge/statement_limit.h"
 #include "judge/statement_suspect.h"
 #include "judge/suspect.h"
-#include "judge/unwritten.h"
 #include "process/profile_directory.h"
+#include "report/blamed_code.h"
+#include "report/listed_site.h"
 #include "report/malloc_callers.h"
 #include "report/words.h"
 #include "sampler/publication.h"
+#include "telling/advice.h"
 #include "telling/doubt.h"
-#include "telling/outside_advice.h"
-#include "telling/site_fields.h"
-#include "telling/statement_evidence.h"
-#include "telling/staying_doubt.h"
+#include "telling/finding_evidence.h"
 
 /*
  * Of what memory contexts use, samples stand for less than this part: then most of it was allocated
  * unseen.  Contexts round up to twice the size at most.
  */
 #define SEEN_PART 0.25
+
+/* The sampling interval that is proposed where samples are too few, and as a text. */
+#define FINE_INTERVAL_BYTES 32768
+#define FINE_INTERVAL "32kB"
+
+/* Growth can be judged once a process is this old. */
+#define YOUNG_S 10
 
 /* Is it a session that runs a statement? */
 static bool
@@ -50,12 +56,12 @@ say_outside_uncounted(PlhDoubt *doubt, const PlhDoubted *doubted, PlhSentence re
 	PlhMallocCallers callers = plh_malloc_callers_find(pid, doubted->symbols);
 
 	plh_sentences_say(&doubt->words, reason, true, PLH_FIELDS(NULL));
-	plh_outside_advice_say_libraries(&doubt->words, &callers);
+	plh_advice_say_libraries(&doubt->words, &callers);
 	doubt->is_undecided = true;
 	if (is_running(doubted->process))
 	{
-		plh_outside_advice_of_running(&doubt->next, pid);
-		doubt->loaded = plh_outside_advice_loaded_by(pid, "session");
+		plh_advice_of_running(&doubt->next, pid);
+		doubt->loaded = plh_advice_loaded_by(pid, "session");
 	}
 	else
 		PLH_SAY(&doubt->next, true, see_activity);
@@ -152,7 +158,7 @@ find_uncounted(PlhDoubt *doubt, const PlhDoubted *doubted)
 
 	if (gained < PLH_SUSPECT_LARGE_BYTES || header->malloc_tracked ||
 		plh_sampling_coarse_interval(header->sample_interval, 0) > gained / 8 ||
-		Max(header->counters.live_bytes, plh_unwritten_bytes(header)) > gained / 8)
+		Max(header->counters.live_bytes, plh_account_unwritten_bytes(header)) > gained / 8)
 		return false;
 	say_outside_uncounted(doubt, doubted, header->census_at == 0 ?
 						  PLH_SAYS_outside_never_counted : PLH_SAYS_outside_since_count);
@@ -164,7 +170,8 @@ static void
 say_why_unseen(PlhDoubt *doubt, const PlhProfileHeader *header, int64 used)
 {
 	if (header->unsampled_bytes >= used / 4)
-		PLH_SAY(&doubt->words, true, unseen_before,.bytes = plh_words_size(header->unsampled_bytes));
+		PLH_SAY(&doubt->words, true, unseen_before,
+				.bytes = plh_words_size(header->unsampled_bytes));
 	else if (header->context_free_bytes < 0)
 		PLH_SAY(&doubt->words, true, unseen_free,.count = header->context_count);
 	else
@@ -177,8 +184,8 @@ find_missed_frees(PlhDoubt *doubt, const PlhProfileHeader *header)
 {
 	if (!plh_process_suspect_misses_frees(header))
 		return false;
-	PLH_SAY(&doubt->words, true, missed_frees,.bytes = plh_words_estimate(header->malloc_sampled_bytes,
-																		  header->malloc_sampled_error),
+	PLH_SAY(&doubt->words, true, missed_frees,
+			.bytes = plh_words_estimate(header->malloc_sampled_bytes, header->malloc_sampled_error),
 			.other = plh_words_size(Max(0, header->malloc_bytes - header->context_bytes)));
 	return true;
 }
@@ -229,6 +236,29 @@ find_unseen(PlhDoubt *doubt, const PlhExplainedProcess *process)
 	return true;
 }
 
+/*
+ * Fill in what a site holds, and where it is.  "nameless" is set where it is NULL and the name of
+ * the site is missing.
+ */
+static void
+fill_site(PlhFields *fields, const PlhProfileImage *image,
+		  const PlhSiteRecord *site, const PlhAccount *account,
+		  PlhStackTexts *stacks, const char **nameless)
+{
+	PlhSiteFacts facts;
+	PlhListedSite listed;
+	int64		bytes = plh_largest_site_bytes(image, site, account);
+
+	plh_site_facts_resolve(&facts, image, site, NULL);
+	plh_listed_site_start(&listed, image, &facts);
+	plh_listed_site_describe_stack(&listed, stacks);
+	if (*nameless == NULL)
+		*nameless = plh_blamed_code_nameless(&listed.stack);
+	fields->bytes = plh_words_estimate(bytes, Min(facts.error_bytes, bytes));
+	fields->site = plh_blamed_code_site(&listed.stack);
+	fields->context = listed.context_name;
+}
+
 /* What a statement holds in nodes of one kind, what limits these, and what else it holds. */
 static void
 say_nodes(PlhDoubt *doubt, const PlhProfileImage *image, const PlhFamilyAccount *nodes,
@@ -236,11 +266,11 @@ say_nodes(PlhDoubt *doubt, const PlhProfileImage *image, const PlhFamilyAccount 
 {
 	PLH_SAY(&doubt->words, image->alive, nodes_within,.title = nodes->family->title,
 			.bytes = plh_words_size(nodes->bytes));
-	plh_statement_evidence_say_limit(&doubt->words, image, nodes->family,
-									 image->header->node_memory_bytes);
-	plh_statement_evidence_say_rest(&doubt->words,
-									plh_statement_suspect_is_counted(account, image->header) ?
-									account : NULL, nodes->family, image->alive);
+	plh_finding_evidence_say_limit(&doubt->words, image, nodes->family,
+								   image->header->node_memory_bytes);
+	plh_finding_evidence_say_rest(&doubt->words,
+								  plh_statement_suspect_is_counted(account, image->header) ?
+								  account : NULL, nodes->family, image->alive);
 }
 
 /* Does a statement hold much, but no more than it may? */
@@ -259,17 +289,17 @@ find_statement(PlhDoubt *doubt, const PlhDoubted *doubted)
 		return false;
 	family = plh_largest_site_family(image, site);
 	nodes = plh_largest_site_account(account, family, false);
-	limit = plh_statement_limit(image, site);
+	limit = plh_statement_suspect_limit(image, site);
 	if (nodes != NULL && family->kind == PLH_FAMILY_NODES &&
 		limit == image->header->node_memory_bytes)
 	{
 		say_nodes(doubt, image, nodes, account);
 		return true;
 	}
-	plh_site_fields_fill(&fields, image, site, account, doubted->stacks, &doubt->nameless);
-	fields.noun = plh_statement_evidence_noun(site->key.lifetime);
+	fill_site(&fields, image, site, account, doubted->stacks, &doubt->nameless);
+	fields.noun = plh_finding_evidence_noun(site->key.lifetime);
 	plh_sentences_say(&doubt->words, PLH_SAYS_site_within, image->alive, &fields);
-	plh_statement_evidence_say_limit(&doubt->words, image, family, limit);
+	plh_finding_evidence_say_limit(&doubt->words, image, family, limit);
 	return true;
 }
 
@@ -284,15 +314,15 @@ say_callers(PlhDoubt *doubt, const PlhDoubted *doubted)
 	{
 		PlhFields	fields = {NULL};
 
-		plh_site_fields_fill(&fields, image, site, doubted->findings->account,
-							 doubted->stacks, &doubt->nameless);
+		fill_site(&fields, image, site, doubted->findings->account,
+				  doubted->stacks, &doubt->nameless);
 		plh_sentences_say(&doubt->words, PLH_SAYS_outside_largest, true, &fields);
 	}
 	else if (image->alive)
 	{
 		PlhMallocCallers callers = plh_malloc_callers_find(image->header->pid, doubted->symbols);
 
-		plh_outside_advice_say_libraries(&doubt->words, &callers);
+		plh_advice_say_libraries(&doubt->words, &callers);
 	}
 }
 
@@ -336,8 +366,220 @@ find_outside(PlhDoubt *doubt, const PlhDoubted *doubted)
 	PLH_SAY(&doubt->next, true, see_history,.pid = doubted->process->pid);
 	if (!rests)
 		PLH_SAY(&doubt->next, true, ask_later);
-	plh_outside_advice_sites(&doubt->next, header);
+	plh_advice_sites(&doubt->next, header);
 	return true;
+}
+
+/* Say what the site that holds most is, and why that is no leak, by its figures. */
+static void
+say_site(PlhDoubt *doubt, const PlhDoubted *doubted, const PlhSiteRecord *site)
+{
+	const PlhProfileImage *image = doubted->process->image;
+	const PlhProfileHeader *header = image->header;
+	PlhSuspectFacts facts;
+	PlhJudgement judgement;
+	PlhSentence sentence = PLH_SAYS_stays_untold;
+	PlhFields	fields = {.least = PLH_SUSPECT_EPOCHS};
+
+	plh_suspect_collect(&facts, header, site);
+	judgement = plh_suspect_judge(&facts);
+	fill_site(&fields, image, site, doubted->findings->account, doubted->stacks,
+			  &doubt->nameless);
+	fields.interval = plh_words_interval(header->sample_interval);
+	fields.count = facts.epochs;
+	fields.percent = psprintf("%.0f", 100.0 * judgement.steadiness);
+	if (plh_sampling_error_bytes(facts.live_variance, facts.live_bytes, facts.live_samples) >
+		PLH_SUSPECT_ERROR_PART * (double) facts.live_bytes)
+		sentence = PLH_SAYS_stays_uncertain;
+	else if (facts.epochs < PLH_SUSPECT_EPOCHS)
+		sentence = PLH_SAYS_stays_few;
+	else if (judgement.has_steadiness && judgement.steadiness < PLH_SUSPECT_STEADINESS)
+		sentence = PLH_SAYS_stays_slower;
+	plh_sentences_say(&doubt->words, sentence, image->alive, &fields);
+}
+
+/* Of what lasts, the contexts of one family that hold most, if they are many. */
+static const PlhFamilyAccount *
+many_lasting_contexts(const PlhAccount *account)
+{
+	for (int i = 0; i < account->family_count; i++)
+	{
+		const PlhFamilyAccount *family = &account->families[i];
+
+		if (family->lasting && family->contexts >= PLH_SUSPECT_LATE_CONTEXTS)
+			return family;
+	}
+	return NULL;
+}
+
+/* Could what samples say that a site holds as well be nothing? */
+static bool
+is_noise(const PlhSiteRecord *site)
+{
+	const PlhCounters *counters = &site->counters;
+
+	return plh_sampling_error_bytes(counters->live_variance, counters->live_bytes,
+									counters->live_samples) > counters->live_bytes;
+}
+
+/*
+ * The cache of PostgreSQL's that a site is in, if it is counted.  Extensions allocate in
+ * CacheMemoryContext, too: a site in that is told of by itself.
+ */
+static const PlhFamilyAccount *
+cache_of(const PlhDoubted *doubted, const PlhSiteRecord *site)
+{
+	const PlhFamily *family = site == NULL ? NULL :
+		plh_largest_site_family(doubted->process->image, site);
+
+	if (family == NULL || family->kind != PLH_FAMILY_CACHE ||
+		family == plh_family_of("CacheMemoryContext"))
+		return NULL;
+	return plh_largest_site_account(doubted->findings->account, family, true);
+}
+
+/* Say what a cache of PostgreSQL's has of what stays. */
+static void
+say_cache(PlhDoubt *doubt, PlhSentence sentence, const PlhFamilyAccount *cache)
+{
+	const PlhFields fields = {
+		.bytes = plh_words_size(cache->bytes),
+		.title = cache->family->title,
+		.what = cache->family->what,
+		.bound = cache->family->bound
+	};
+
+	plh_sentences_say(&doubt->words, sentence, true, &fields);
+}
+
+/* Say that most of what stays is in many contexts. */
+static void
+say_contexts(PlhDoubt *doubt, const PlhDoubted *doubted, const PlhFamilyAccount *contexts)
+{
+	const PlhFields fields = {
+		.bytes = plh_words_size(contexts->bytes),
+		.count = contexts->contexts,
+		.title = plh_account_title(contexts, doubted->process->image)
+	};
+
+	if (contexts->family != NULL && contexts->family->kind == PLH_FAMILY_CACHE)
+		say_cache(doubt, PLH_SAYS_stays_in_cache, contexts);
+	else
+		plh_sentences_say(&doubt->words, plh_course_rests(doubted->course) ?
+						  PLH_SAYS_stays_in_contexts : PLH_SAYS_stays_in_growing, true,
+						  &fields);
+}
+
+/* Say what stays in the session, and why that is no leak, if anything does. */
+static void
+say_staying(PlhDoubt *doubt, const PlhDoubted *doubted)
+{
+	const PlhSiteRecord *site = plh_largest_site_find(doubted->process->image,
+													  PLH_SITES_OF_SESSION);
+	const PlhFamilyAccount *contexts = many_lasting_contexts(doubted->findings->account);
+	const PlhFamilyAccount *cache = cache_of(doubted, site);
+
+	if (contexts != NULL && contexts->bytes >= PLH_SUSPECT_LARGE_BYTES &&
+		(site == NULL || contexts->bytes > site->counters.live_bytes))
+		say_contexts(doubt, doubted, contexts);
+	else if (cache != NULL)
+		say_cache(doubt, PLH_SAYS_stays_largest_cache, cache);
+	else if (site != NULL && !is_noise(site))
+		say_site(doubt, doubted, site);
+}
+
+/*
+ * Has it grown of late?  The caches that each session fills are no reason to look closer.
+ */
+static bool
+has_grown(const PlhCourse *course)
+{
+	return !plh_course_rests(course) && course->grown_bytes >= PLH_SUSPECT_LARGE_BYTES / 8;
+}
+
+/* Say why growth is no reason to look closer.  Returns false where it may be one. */
+static bool
+say_harmless(PlhDoubt *doubt, const PlhDoubted *doubted)
+{
+	const PlhProfileImage *image = doubted->process->image;
+	const PlhCourse *course = doubted->course;
+	const PlhSiteRecord *site = plh_largest_site_find(image, PLH_SITES_OF_SESSION);
+	const PlhFamilyAccount *cache = cache_of(doubted, site);
+	int64		freed = image->header->malloc_free_bytes;
+
+	if (freed > course->grown_bytes / 2)
+		PLH_SAY(&doubt->words, image->alive, growth_freed,.bytes = plh_words_size(freed));
+	else if (cache != NULL && cache->bytes > course->grown_bytes / 2)
+		PLH_SAY(&doubt->words, image->alive, growth_cached);
+	else
+		return false;
+	return true;
+}
+
+/* Is most of what it has outside of memory contexts, where no finer samples help? */
+static bool
+is_mostly_outside(const PlhProfileHeader *header)
+{
+	return header->malloc_bytes >= 0 && !header->malloc_tracked &&
+		header->own_bytes - header->context_bytes - header->malloc_free_bytes >
+		header->context_bytes;
+}
+
+/* What to do to learn more of a process that grows. */
+static void
+advise_on_growth(PlhDoubt *doubt, const PlhExplainedProcess *process)
+{
+	const PlhProfileHeader *header = process->image->header;
+
+	PLH_SAY(&doubt->next, true, ask_in,.count = YOUNG_S);
+	if (is_mostly_outside(header))
+	{
+		PLH_SAY(&doubt->next, true, mostly_outside);
+		plh_advice_where(&doubt->next, process->image);
+		doubt->loaded = plh_advice_loaded(process->image);
+	}
+	else if (header->sample_interval > FINE_INTERVAL_BYTES)
+		PLH_SAY(&doubt->next, true, sample_finer,.pid = process->pid,.interval = FINE_INTERVAL);
+}
+
+/* Say of growth that may be a leak, but not for long enough to say so. */
+static void
+say_growth(PlhDoubt *doubt, const PlhCourse *course, bool alive)
+{
+	if (course->end_unknown || course->now - course->rests_since < USECS_PER_SEC)
+		PLH_SAY(&doubt->words, alive, growth_unknown);
+	else
+		PLH_SAY(&doubt->words, alive, growth_pauses,
+				.age = plh_words_duration(course->rests_since, course->now));
+}
+
+/*
+ * What stays in the session, and what to do if that keeps growing.  What was never counted is not
+ * said to be nothing.
+ */
+static void
+find_staying(PlhDoubt *doubt, const PlhDoubted *doubted)
+{
+	const PlhCourse *course = doubted->course;
+	bool		alive = doubted->process->image->alive;
+
+	if (doubted->process->image->header->census_at == 0)
+	{
+		PLH_SAY(&doubt->words, alive, too_little);
+		return;
+	}
+	if (!has_grown(course) && course->grown_bytes > 0 && !plh_course_rests(course))
+		PLH_SAY(&doubt->words, alive, growth_small);
+	else if (!has_grown(course))
+		PLH_SAY(&doubt->words, alive, nothing_grows);
+	else if (!say_harmless(doubt, doubted))
+	{
+		say_growth(doubt, course, alive);
+		doubt->is_undecided = alive;
+	}
+	say_staying(doubt, doubted);
+	if (doubt->is_undecided)
+		advise_on_growth(doubt, doubted->process);
 }
 
 void
@@ -354,5 +596,5 @@ plh_doubt_find(PlhDoubt *doubt, const PlhDoubted *doubted)
 			 !find_unseen(doubt, doubted->process) &&
 			 !find_statement(doubt, doubted) &&
 			 !find_outside(doubt, doubted))
-		plh_staying_doubt_find(doubt, doubted);
+		find_staying(doubt, doubted);
 }

@@ -17,7 +17,7 @@
 #include "report/one_line.h"
 #include "report/words.h"
 #include "telling/age_text.h"
-#include "telling/context_sentence.h"
+#include "telling/finding_evidence.h"
 #include "telling/explanation.h"
 #include "telling/function_shares.h"
 #include "telling/image_findings.h"
@@ -218,7 +218,8 @@ tell_peak(Telling *telling)
 	if (error_bytes >= bytes)	/* it may as well have been nothing */
 		return;
 	telling->told_peak_at = header->peak_at;
-	PLH_LINE(&telling->said, image->alive, peak,.ago = plh_size_sentences_ago(process, header->peak_at),
+	PLH_LINE(&telling->said, image->alive, peak,
+			 .ago = plh_size_sentences_ago(process, header->peak_at),
 			 .bytes = plh_words_estimate(bytes, error_bytes),
 			 .site = plh_blamed_code_site(&stack),
 			 .context = plh_context_list_name(image, plh_profile_image_offset(image, top.context)));
@@ -305,7 +306,7 @@ tell_examples(Telling *telling)
 	{
 		const PlhFamilyAccount *family = &account->families[i];
 
-		if (!plh_context_sentence_say(&examples, family->exemplified, image))
+		if (!plh_finding_evidence_say_examples(&examples, family->exemplified, image))
 			continue;
 		if (telling->findings->count == 0 ||
 			(family->bytes >= image->header->context_bytes / LARGE_PART &&

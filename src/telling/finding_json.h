@@ -7,10 +7,7 @@
  */
 #pragma once
 
-#include "nodes/pg_list.h"
-
-#include "telling/doubt.h"
-#include "telling/told_finding.h"
+#include "telling/explanation.h"
 
 /* The member "findings": an array of objects.  "told" is of PlhToldFinding. */
 extern void plh_finding_json_put_all(StringInfo json, const List *told);
@@ -23,3 +20,7 @@ extern void plh_finding_json_put_text(StringInfo json, const PlhSaid *text);
 
 /* The member "verdicts": what each means, and its tone. */
 extern void plh_finding_json_put_verdicts(StringInfo json);
+
+/* All of a process, as an object.  "names" is how to get names that are missing, or NULL. */
+extern void plh_finding_json_put_explanation(StringInfo json, const PlhExplainedProcess *process,
+											 const PlhExplanation *explanation, const char *names);

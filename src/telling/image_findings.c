@@ -11,9 +11,8 @@
 #include "profile/site_facts.h"
 #include "reader/baseline_file.h"
 #include "report/context_list.h"
-#include "telling/core_cache.h"
-#include "telling/image_findings.h"
 #include "telling/site_family.h"
+#include "telling/image_findings.h"
 
 /*
  * The findings of an image, by the baseline of its process if there is one.
@@ -51,7 +50,8 @@ is_known_cache(const PlhFinding *finding, const PlhListedSite *listed)
 	if (family != NULL && family->kind == PLH_FAMILY_CACHE)
 		return finding->bytes < PLH_SUSPECT_LARGE_BYTES;
 	if (plh_finding_subject(finding) == PLH_SUBJECT_SITE)
-		return plh_core_cache_has(stack, PLH_FUNCTION_BOUNDED_CACHE | PLH_FUNCTION_CATALOG_CACHE) ||
+		return plh_site_family_is_cache(stack,
+										PLH_FUNCTION_BOUNDED_CACHE | PLH_FUNCTION_CATALOG_CACHE) ||
 			(site->function == NULL && is_of_server(site) &&
 			 strcmp(listed->context_name, "CacheMemoryContext") == 0);
 	return finding->kind == PLH_KIND_CACHE_GROWS && site->module != NULL && !is_of_server(site);

@@ -51,3 +51,24 @@ plh_site_family(const PlhStackText *stack)
 	}
 	return family;
 }
+
+/*
+ * Does this stack belong to a cache or table of the server?  One that leads into code from outside
+ * of the server before does not.
+ */
+bool
+plh_site_family_is_cache(const PlhStackText *stack, int flags)
+{
+	for (int i = 0; i < stack->frame_count; i++)
+	{
+		const PlhFrameText *caller = &stack->frames[i];
+
+		if (caller->language != PLH_LANGUAGE_NONE)
+			continue;
+		if (caller->module == NULL || strcmp(caller->module, stack->frames[0].module) != 0)
+			return false;
+		if (plh_allocation_wrappers_has(caller->function, flags))
+			return true;
+	}
+	return false;
+}

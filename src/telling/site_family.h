@@ -8,6 +8,13 @@
 
 #include "judge/family.h"
 #include "report/stack_text.h"
+#include "stack/allocation_wrappers.h"
 
 /* NULL: nothing is known. */
 extern const PlhFamily *plh_site_family(const PlhStackText *stack);
+
+/*
+ * Is the stack that of one of the server's own caches?  "flags" tell which:
+ * PLH_FUNCTION_BOUNDED_CACHE, PLH_FUNCTION_CATALOG_CACHE.
+ */
+extern bool plh_site_family_is_cache(const PlhStackText *stack, int flags);

@@ -5,7 +5,6 @@
 #include "postgres.h"
 
 #include "judge/suspect.h"
-#include "judge/unwritten.h"
 #include "report/death_text.h"
 #include "report/words.h"
 #include "telling/size_sentences.h"
@@ -119,10 +118,11 @@ say_counted(PlhSaid *said, const PlhExplainedProcess *process)
 		sentence = PLH_SAYS_counted_without_malloc;
 	else if (header->malloc_free_bytes == 0)
 		sentence = PLH_SAYS_counted_nothing_freed;
-	plh_sentences_line(said, sentence, alive, PLH_FIELDS(.ago = plh_size_sentences_ago(process, header->census_at),
-										 .contexts = plh_words_size(header->context_bytes),
-										 .outside = plh_words_size(outside),
-										 .freed = plh_words_size(header->malloc_free_bytes)));
+	plh_sentences_line(said, sentence, alive,
+					   PLH_FIELDS(.ago = plh_size_sentences_ago(process, header->census_at),
+								  .contexts = plh_words_size(header->context_bytes),
+								  .outside = plh_words_size(outside),
+								  .freed = plh_words_size(header->malloc_free_bytes)));
 	if (header->context_free_bytes > 0)
 		PLH_SAY(said, alive, free_in_contexts,
 				.bytes = plh_words_size(header->context_free_bytes));
@@ -157,7 +157,7 @@ say_uncounted(PlhSaid *said, const PlhExplainedProcess *process)
 	int64		gained = uncounted_bytes(process);
 
 	if (gained > 0)
-		plh_sentences_line(said, plh_unwritten_bytes(header) >= gained / UNWRITTEN_PART ?
+		plh_sentences_line(said, plh_account_unwritten_bytes(header) >= gained / UNWRITTEN_PART ?
 						   PLH_SAYS_written_since_count : PLH_SAYS_grown_since_count, true,
 						   PLH_FIELDS(.bytes = plh_words_size(gained)));
 	else if (gained < 0)

@@ -6,12 +6,11 @@
 
 #include "report/blamed_code.h"
 #include "report/malloc_callers.h"
-#include "telling/finding_advice.h"
+#include "telling/advice.h"
 #include "telling/finding_evidence.h"
 #include "telling/function_shares.h"
 #include "telling/image_findings.h"
 #include "telling/malloc_statement.h"
-#include "telling/outside_advice.h"
 #include "telling/told_finding.h"
 #include "telling/verdict_words.h"
 
@@ -75,7 +74,7 @@ find_libraries(PlhToldFinding *told, PlhSaid *evidence, const PlhFoundIn *in)
 		return;
 	callers = plh_malloc_callers_find(in->image->header->pid, in->symbols);
 	told->libraries = callers.loaded;
-	plh_outside_advice_say_libraries(evidence, &callers);
+	plh_advice_say_libraries(evidence, &callers);
 }
 
 /* What the process has loaded that may have memory outside of contexts. */
@@ -83,7 +82,7 @@ static const char *
 loaded_of(const PlhFinding *finding, const PlhProfileImage *image)
 {
 	return finding->kind == PLH_KIND_MALLOC_GROWS || finding->kind == PLH_KIND_MAPPED_GROWS ?
-		plh_outside_advice_loaded(image) : NULL;
+		plh_advice_loaded(image) : NULL;
 }
 
 /* Fill in what the site tells that a finding is named after. */
@@ -123,7 +122,7 @@ plh_told_finding_make(const PlhFinding *finding, const PlhListedSite *listed, co
 		appendStringInfo(&evidence.text, " %s", statement.evidence);
 	find_libraries(told, &evidence, in);
 	told->evidence = evidence.text.data;
-	plh_finding_advice_say(&next, finding, image, told->named, &statement);
+	plh_advice_on_finding(&next, finding, image, told->named, &statement);
 	told->next = next.text.data;
 	told->next_summary = plh_sentences_first(&next);
 	told->next_id = plh_sentences_first_name(&next);

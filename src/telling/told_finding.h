@@ -8,7 +8,7 @@
 #pragma once
 
 #include "report/listed_site.h"
-#include "telling/found_in.h"
+#include "telling/finding_evidence.h"
 
 /* A NULL text is not known, or does not apply. */
 typedef struct PlhToldFinding

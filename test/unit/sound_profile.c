@@ -31,7 +31,6 @@
 #include "tap.h"
 #include "judge/findings.h"
 #include "judge/followed_parts.h"
-#include "telling/context_sentence.h"
 #include "telling/finding_evidence.h"
 
 /* Names with all that the formats of outputs have a meaning for. */
@@ -378,7 +377,7 @@ walk_profile(const PlhProfileImage *image, const PlhBaseline *baseline)
 		(void) plh_profile_image_string(image, context->context_name);
 		(void) plh_context_list_examples(context, image, 20, texts);
 		plh_sentences_begin(&sentence);
-		(void) plh_context_sentence_say(&sentence, context, image);
+		(void) plh_finding_evidence_say_examples(&sentence, context, image);
 	}
 	REQUIRE(broken, steps_left < image->bytes);
 	for (PlhCourseKind kind = PLH_COURSE_CONTEXTS; kind < PLH_COURSE_KINDS && broken == NULL; kind++)

@@ -7,7 +7,7 @@
 
 #include "leaking_session.h"
 #include "unit_tests.h"
-#include "judge/family_suspect.h"
+#include "judge/process_suspect.h"
 #include "judge/findings.h"
 #include "judge/statement_suspect.h"
 
@@ -75,8 +75,8 @@ verdict_on_largest(void)
 {
 	PlhAccount *account = plh_account_make(plh_profile_image_own(plh_profile));
 
-	return plh_family_suspect_judge(&finding, &account->families[0], account, plh_profile,
-									SECONDS(11)) ?
+	return plh_process_suspect_judge_family(&finding, &account->families[0], account, plh_profile,
+											SECONDS(11)) ?
 		plh_finding_verdict(&finding) : PLH_VERDICT_NONE;
 }
 

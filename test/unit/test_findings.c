@@ -12,7 +12,7 @@
 #include "leaking_session.h"
 #include "unit_tests.h"
 #include "judge/findings.h"
-#include "judge/statement_limit.h"
+#include "judge/statement_suspect.h"
 
 static PlhFindings *
 findings_since(const PlhBaseline *baseline)
@@ -187,7 +187,7 @@ limit_of(BackendType type, const char *other, int others, const char *context,
 		plh_profile_context(plh_profile_string(other, PLH_CONTEXT_NAME_MAX),
 							lifetime)->instances = others;
 	image = plh_profile_image_own(plh_profile);
-	limit = plh_statement_limit(image, plh_profile_image_site(image, site));
+	limit = plh_statement_suspect_limit(image, plh_profile_image_site(image, site));
 	end_session();
 	pfree(session);
 	return limit;

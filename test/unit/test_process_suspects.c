@@ -12,7 +12,7 @@
 #include "common/pg_prng.h"
 #include "unit_tests.h"
 #include "judge/process_suspect.h"
-#include "judge/statement_limit.h"
+#include "judge/statement_suspect.h"
 
 #define MB INT64CONST(1000000)
 #define START (INT64CONST(1000) * USECS_PER_DAY)

@@ -10,7 +10,7 @@
 #include "report/words.h"
 #include "reader/database_text.h"
 #include "suspect_facts.h"
-#include "telling/finding_advice.h"
+#include "telling/advice.h"
 #include "telling/finding_evidence.h"
 #include "told_finding.h"
 
@@ -154,7 +154,7 @@ tells(const char *text)
 	PlhSaid		next;
 
 	plh_sentences_begin(&next);
-	plh_finding_advice_say(&next, &finding, &image, listed, &malloc_statement);
+	plh_advice_on_finding(&next, &finding, &image, listed, &malloc_statement);
 	return has(next.text.data, text);
 }
 

@@ -1,0 +1,629 @@
+/*
+ * advice.c
+ *	  What to do next, in a few sentences: about a finding, and about memory outside of contexts,
+ *	  which libraries have from malloc or have mapped.
+ *
+ * A statement that runs can be cancelled.  A session that waits within its transaction runs none:
+ * only its end ends the transaction.
+ *
+ * What has come outside of contexts while one statement runs may go with it: then a pool that
+ * recycles its connections is of no use, and cancelling the statement tells more than all else.
+ */
+#include "postgres.h"
+
+#include "base/compat.h"
+#include "base/settings.h"
+#include "judge/process_kind.h"
+#include "judge/suspect.h"
+#include "reader/server_activity.h"
+#include "report/blamed_code.h"
+#include "report/words.h"
+#include "telling/advice.h"
+#include "telling/site_family.h"
+
+/* From this size on a single value or text is a cause by itself. */
+#define VALUE_BYTES INT64CONST(33554432)
+
+/* What a session does, as far as that decides how to free its memory. */
+typedef enum Doing
+{
+	RUNNING,
+	IDLE,						/* in a transaction or not */
+	UNKNOWN						/* track_activities is off */
+} Doing;
+
+static Doing
+doing_of(const PlhProfileImage *image)
+{
+	PlhServerActivity activity;
+
+	if (!plh_server_activity_find(image->header->pid, &activity) || activity.state == NULL)
+		return UNKNOWN;
+	return strncmp(activity.state, "idle", 4) == 0 ? IDLE : RUNNING;
+}
+
+/* Is it a session that somebody could end? */
+static bool
+is_live_session(const PlhProfileImage *image)
+{
+	return image->alive && plh_process_kind(image->header) == PLH_PROCESS_SESSION;
+}
+
+/* Say one of the sentences that depend on the kind of process. */
+static void
+say_by_kind(PlhSaid *said, const PlhProfileImage *image, PlhSentence session,
+			PlhSentence worker, PlhSentence passing, PlhSentence server)
+{
+	const PlhFields fields = {
+		.noun = plh_process_kind_noun(image),
+		.pid = image->header->pid
+	};
+	PlhSentence sentence = server;
+
+	switch (plh_process_kind(image->header))
+	{
+		case PLH_PROCESS_SESSION:
+			sentence = session;
+			break;
+		case PLH_PROCESS_BACKGROUND_WORKER:
+		case PLH_PROCESS_WALSENDER:
+			sentence = worker;
+			break;
+		case PLH_PROCESS_PARALLEL_WORKER:
+		case PLH_PROCESS_AUTOVACUUM_WORKER:
+			sentence = passing;
+			break;
+		case PLH_PROCESS_OTHER:
+			break;
+	}
+	plh_sentences_say(said, sentence, image->alive, &fields);
+}
+
+static void
+say_end(PlhSaid *said, const PlhProfileImage *image)
+{
+	if (image->crashed)
+		PLH_SAY(said, false, end_is_over,.noun = plh_process_kind_noun(image));
+	else						/* a process with a dump may run still */
+		say_by_kind(said, image, PLH_SAYS_end_session, PLH_SAYS_end_worker,
+					PLH_SAYS_end_passing, PLH_SAYS_end_server);
+}
+
+static void
+say_recycling(PlhSaid *said, const PlhProfileImage *image)
+{
+	say_by_kind(said, image, PLH_SAYS_recycle_session, PLH_SAYS_recycle_worker,
+				PLH_SAYS_recycle_passing, PLH_SAYS_recycle_server);
+}
+
+static void
+say_end_now(PlhSaid *said, const PlhProfileImage *image)
+{
+	if (is_live_session(image))
+		PLH_SAY(said, true, end_now,.pid = image->header->pid);
+}
+
+static void
+say_cancelling(PlhSaid *said, const PlhProfileImage *image)
+{
+	static const PlhSentence sentences[] = {
+		[RUNNING] = PLH_SAYS_cancel_now,
+		[IDLE] = PLH_SAYS_end_now,
+		[UNKNOWN] = PLH_SAYS_cancel_or_end_now
+	};
+
+	if (is_live_session(image))
+		plh_sentences_say(said, sentences[doing_of(image)], true,
+						  PLH_FIELDS(.pid = image->header->pid));
+}
+
+/*
+ * Where a client has set savepoints, a statement that is cancelled goes back to the last of them
+ * only.
+ */
+static void
+say_cancelling_subtransactions(PlhSaid *said, const PlhProfileImage *image)
+{
+	if (is_live_session(image))
+		plh_sentences_say(said, doing_of(image) == IDLE ? PLH_SAYS_end_now :
+						  PLH_SAYS_cancel_savepoints, true,
+						  PLH_FIELDS(.pid = image->header->pid));
+}
+
+void
+plh_advice_sites(PlhSaid *said, const PlhProfileHeader *header)
+{
+	if (header->malloc_tracked)
+		return;
+	if (plh_track_malloc)
+		PLH_SAY(said, true, preload_malloc);
+	else
+		PLH_SAY(said, true, track_malloc);
+}
+
+/* Where functions of a language keep values beyond a call. */
+static const char *
+store_of(const char *language)
+{
+	if (strcmp(language, "PL/Perl") == 0)
+		return "%_SHARED and global variables";
+	return strcmp(language, "PL/Python") == 0 ? "GD, SD and global variables" :
+		"GD and global variables";
+}
+
+/* What to do about a language. */
+static void
+say_loaded_language(PlhSaid *said, const char *noun, const char *language)
+{
+	PLH_SAY(said, true, loaded_language,.noun = noun,.language = language,
+			.store = store_of(language));
+}
+
+/* Where to look where nothing is known but libraries. */
+static void
+say_libraries(PlhSaid *said, const char *noun, bool has_others, bool of_running)
+{
+	const PlhFields fields = {.noun = noun};
+
+	if (has_others)
+	{
+		plh_sentences_say(said, PLH_SAYS_loaded_others, true, &fields);
+		if (PLH_SETTINGS_BY_MALLOC)
+			PLH_SAY(said, true, others_or_settings);
+	}
+	else if (of_running)
+	{
+		PLH_SAY(said, true, linked_to_statement);
+		if (PLH_SETTINGS_BY_MALLOC)
+			PLH_SAY(said, true, statement_or_settings);
+	}
+	else
+		plh_sentences_say(said, PLH_SETTINGS_BY_MALLOC ? PLH_SAYS_linked_or_settings :
+						  PLH_SAYS_linked, true, &fields);
+}
+
+/* Where to look first, by what a process has loaded. */
+static void
+say_where(PlhSaid *said, const PlhLoadedCode *loaded, const char *noun, bool of_running)
+{
+	if (loaded->language != NULL)
+		say_loaded_language(said, noun, loaded->language);
+	else if (loaded->has_jit)
+		PLH_SAY(said, true, loaded_jit,.noun = noun);
+	else if (loaded->has_libpq)
+		PLH_SAY(said, true, loaded_libpq,.noun = noun);
+	else
+		say_libraries(said, noun, loaded->has_others, of_running);
+}
+
+/* What is loaded by the process of an image, if it is there. */
+static PlhLoadedCode
+loaded_by(const PlhProfileImage *image)
+{
+	PlhLoadedCode none = {NULL};
+
+	return image->alive ? plh_malloc_callers_loaded(image->header->pid) : none;
+}
+
+const char *
+plh_advice_loaded_by(int pid, const char *noun)
+{
+	PlhLoadedCode loaded = plh_malloc_callers_loaded(pid);
+	PlhSaid		said;
+
+	if (loaded.language == NULL && !loaded.has_jit && !loaded.has_libpq)
+		return NULL;
+	plh_sentences_begin(&said);
+	say_where(&said, &loaded, noun, false);
+	return said.text.data;
+}
+
+const char *
+plh_advice_loaded(const PlhProfileImage *image)
+{
+	return !image->alive ? NULL :
+		plh_advice_loaded_by(image->header->pid, plh_process_kind_noun(image));
+}
+
+void
+plh_advice_where(PlhSaid *said, const PlhProfileImage *image)
+{
+	PlhLoadedCode loaded = loaded_by(image);
+
+	say_where(said, &loaded, plh_process_kind_noun(image), false);
+}
+
+/* How to end a statement; of one in libpq, its connection keeps what it has got so far. */
+static void
+say_try_cancel(PlhSaid *said, int pid, const PlhLoadedCode *loaded)
+{
+	PLH_SAY(said, true, cancel_to_see,.pid = pid);
+	if (loaded->has_libpq)
+		PLH_SAY(said, true, cancel_libpq);
+}
+
+void
+plh_advice_of_running(PlhSaid *said, int pid)
+{
+	PlhLoadedCode loaded = plh_malloc_callers_loaded(pid);
+
+	say_where(said, &loaded, "session", true);
+	say_try_cancel(said, pid, &loaded);
+}
+
+/* How to live with what stays and grows, and to learn what is to blame. */
+static void
+say_recycle(PlhSaid *said, const PlhProfileImage *image)
+{
+	say_recycling(said, image);
+	if (!image->header->malloc_tracked && plh_process_kind(image->header) == PLH_PROCESS_SESSION)
+		PLH_SAY(said, true, check_malloc);
+}
+
+/* Can the statement be cancelled that may have it? */
+static bool
+can_cancel(const PlhProfileImage *image, bool of_running)
+{
+	return of_running && image->alive && plh_process_kind(image->header) == PLH_PROCESS_SESSION;
+}
+
+static void
+advise_on_malloc(PlhSaid *said, const PlhProfileImage *image, bool of_running)
+{
+	PlhLoadedCode loaded = loaded_by(image);
+	bool		can = can_cancel(image, of_running);
+
+	say_where(said, &loaded, plh_process_kind_noun(image), can);
+	if (can)
+		say_try_cancel(said, image->header->pid, &loaded);
+	else
+		say_recycle(said, image);
+	plh_advice_sites(said, image->header);
+}
+
+static void
+advise_on_mapped(PlhSaid *said, const PlhProfileImage *image, bool of_running)
+{
+	PlhLoadedCode loaded = loaded_by(image);
+	const char *noun = plh_process_kind_noun(image);
+
+	if (loaded.language != NULL)
+	{
+		say_loaded_language(said, noun, loaded.language);
+		if (can_cancel(image, of_running))
+			PLH_SAY(said, true, cancel_to_see,.pid = image->header->pid);
+		else
+			say_recycling(said, image);
+	}
+	else if (loaded.has_jit)
+		PLH_SAY(said, true, loaded_jit,.noun = noun);
+	else
+		PLH_SAY(said, true, mapped_by_unknown);
+}
+
+void
+plh_advice_say_libraries(PlhSaid *said, const PlhMallocCallers *callers)
+{
+	const char *none = PLH_PHRASE(true, libraries_none);
+
+	if (!callers->are_known)
+	{
+		PLH_SAY(said, true, libraries_unknown);
+		return;
+	}
+	PLH_SAY(said, true, libraries,.loaded = callers->loaded != NULL ? callers->loaded : none,
+			.linked = callers->linked != NULL ? callers->linked : none);
+	if (callers->has_jit)
+		PLH_SAY(said, true, libraries_jit);
+}
+
+/* What advice depends on. */
+typedef struct Advised
+{
+	PlhSaid    *said;
+	const PlhFinding *finding;
+	const PlhProfileImage *image;
+	const PlhListedSite *named; /* the site it is named after; NULL: none */
+	PlhBlamedCode code;			/* the extension or language nearest to it */
+	const PlhFamily *family;	/* what is known of the code that allocates,
+								 * if it is the server's; else NULL */
+} Advised;
+
+static void
+say_help(const Advised *advised, const PlhFamily *family)
+{
+	PLH_SAY(advised->said, true, help,.help = family->help);
+}
+
+/* Is most of it memory that was never written to, in a process that is there? */
+static bool
+is_unwritten(const Advised *advised)
+{
+	const PlhProfileImage *image = advised->image;
+
+	return image->alive &&
+		plh_account_unwritten_of(advised->finding->bytes, image->header) == PLH_UNWRITTEN_MOST;
+}
+
+/* How to have the kernel get back what was freed. */
+static void
+advise_on_freed(const Advised *advised)
+{
+	const PlhProfileHeader *header = advised->image->header;
+	PlhProcessKind kind = plh_process_kind(header);
+
+	if (advised->image->alive &&
+		(kind == PLH_PROCESS_SESSION || kind == PLH_PROCESS_BACKGROUND_WORKER))
+		PLH_SAY(advised->said, true, trim,.pid = header->pid);
+	else
+		say_end(advised->said, advised->image);
+	PLH_SAY(advised->said, true, trim_threshold);
+}
+
+/* Whose fault a leak is in code of the server, or where to look. */
+static PlhSentence
+author_of(const PlhProfileImage *image)
+{
+	switch (plh_process_kind(image->header))
+	{
+		case PLH_PROCESS_SESSION:
+		case PLH_PROCESS_PARALLEL_WORKER:
+			return PLH_SAYS_author_of_statement;
+		case PLH_PROCESS_BACKGROUND_WORKER:
+			return PLH_SAYS_author_of_worker;
+		case PLH_PROCESS_AUTOVACUUM_WORKER:
+			return PLH_SAYS_author_of_vacuum;
+		case PLH_PROCESS_WALSENDER:
+		case PLH_PROCESS_OTHER:
+			break;
+	}
+	return PLH_SAYS_author_is_core;
+}
+
+/* Where to look for what a function of a language keeps, or calls. */
+static void
+say_language(const Advised *advised)
+{
+	const PlhSiteRecord *site = advised->finding->site;
+	const char *language = advised->code.language;
+
+	PLH_SAY(advised->said, true, language_ran,.language = language);
+	if (site != NULL && site->key.lifetime == PLH_LIFETIME_PROCESS)
+		PLH_SAY(advised->said, true, language_keeps,.store = store_of(language));
+	else
+		PLH_SAY(advised->said, true, language_calls);
+}
+
+/* What to do about a site that keeps growing. */
+static void
+advise_on_leak(const Advised *advised)
+{
+	if (advised->family != NULL)
+		say_help(advised, advised->family);
+	else if (advised->code.library != NULL)
+		PLH_SAY(advised->said, true, report_to_authors,.library = advised->code.library);
+	else if (advised->code.language != NULL)
+		say_language(advised);
+	else
+		plh_sentences_say(advised->said, author_of(advised->image), true, PLH_FIELDS(NULL));
+	if (is_unwritten(advised))
+		PLH_SAY(advised->said, true, no_hurry);
+	else
+		say_recycling(advised->said, advised->image);
+}
+
+/* What to do about what a few transactions have left. */
+static void
+advise_on_held(const Advised *advised)
+{
+	if (advised->family != NULL)
+		say_help(advised, advised->family);
+	if (advised->family == NULL && is_unwritten(advised))
+		PLH_SAY(advised->said, true, no_need);
+	else
+		say_end(advised->said, advised->image);
+}
+
+/* What to do about a node that holds more than it may, or about many. */
+static void
+say_nodes(const Advised *advised)
+{
+	const PlhStatementFound *statement = &advised->finding->statement;
+	int64		each = statement->node_bytes / Max(1, statement->nodes);
+
+	if (each > PLH_SUSPECT_QUERY_LIMITS * statement->limit_bytes)
+		PLH_SAY(advised->said, true, node_misjudged);
+	else if (each > statement->limit_bytes / 2)
+		PLH_SAY(advised->said, true, nodes_full);
+	else
+		PLH_SAY(advised->said, true, nodes_many,.each = plh_words_size(each));
+}
+
+/* Does the call site that the finding is named after begin with that function? */
+static bool
+is_at(const PlhListedSite *named, const char *function)
+{
+	return named != NULL && named->stack.site != NULL &&
+		strncmp(named->stack.site, function, strlen(function)) == 0;
+}
+
+/*
+ * Is that where the buffer of a temporary file is allocated?  A node has one or two of them, unless
+ * a hash join has very many batches, whose buffers have a context of their own from 16 on.
+ */
+static bool
+is_file_buffer(const PlhListedSite *named)
+{
+	return is_at(named, "BufFileCreateTemp") || is_at(named, "makeBufFile");
+}
+
+/*
+ * About how large a single value or text is that has much of what a statement holds; 0 where there
+ * is none.  Arrays of hash tables and sorts are single chunks, too, but in nodes, or known by the
+ * functions that enlarge them.
+ */
+static int64
+value_bytes(const Advised *advised)
+{
+	const PlhStatementFound *statement = &advised->finding->statement;
+	const PlhCounters *counters;
+	int64		bytes;
+
+	if (advised->code.library != NULL || advised->code.language != NULL ||
+		advised->named == NULL || advised->named->stack.site == NULL ||
+		statement->share_count == 0 || is_at(advised->named, "tuplehash_grow") ||
+		(statement->part != NULL &&
+		 statement->part->family != plh_family_of("MessageContext")) ||
+		statement->node_bytes > advised->finding->bytes / 2)
+		return 0;
+	counters = &statement->shares[0].site->counters;
+	bytes = counters->live_count == 0 ? 0 : counters->live_bytes / counters->live_count;
+	return bytes < VALUE_BYTES ? 0 : bytes;
+}
+
+/* What to do about such a value: as the client sends it, or as a function makes it. */
+static void
+say_value(const Advised *advised, int64 bytes)
+{
+	plh_sentences_say(advised->said, advised->finding->statement.part != NULL ?
+					  PLH_SAYS_value_of_client : PLH_SAYS_value_made, true,
+					  PLH_FIELDS(.bytes = plh_words_size(bytes)));
+}
+
+/* What to do where functions build large values. */
+static void
+say_functions(const Advised *advised)
+{
+	switch (plh_process_kind(advised->image->header))
+	{
+		case PLH_PROCESS_SESSION:
+			PLH_SAY(advised->said, true, functions_hold);
+			break;
+		case PLH_PROCESS_PARALLEL_WORKER:
+			PLH_SAY(advised->said, true, leader_holds);
+			break;
+		case PLH_PROCESS_AUTOVACUUM_WORKER:
+			PLH_SAY(advised->said, true, vacuum_holds);
+			break;
+		case PLH_PROCESS_BACKGROUND_WORKER:
+		case PLH_PROCESS_WALSENDER:
+		case PLH_PROCESS_OTHER:
+			PLH_SAY(advised->said, true, see_report,.pid = advised->image->header->pid,
+					.noun = plh_process_kind_noun(advised->image));
+	}
+}
+
+/* What to do to have a statement take less. */
+static void
+advise_on_statement(const Advised *advised)
+{
+	const PlhStatementFound *statement = &advised->finding->statement;
+	int64		value = value_bytes(advised);
+
+	if (value > 0)
+		say_value(advised, value);
+	else if (statement->part != NULL)
+		say_help(advised, statement->part->family);
+	else if (is_file_buffer(advised->named))
+		PLH_SAY(advised->said, true, file_buffers,.help = plh_family_of("HashSpillContext")->help);
+	else if (advised->family != NULL)
+		say_help(advised, advised->family);
+	else if (statement->node_bytes > advised->finding->bytes / 2)
+		say_nodes(advised);
+	else if (advised->code.library != NULL)
+		PLH_SAY(advised->said, true, library_allocates,.library = advised->code.library);
+	else if (advised->code.language != NULL)
+		PLH_SAY(advised->said, true, language_holds,.language = advised->code.language);
+	else
+		say_functions(advised);
+	say_cancelling(advised->said, advised->image);
+}
+
+/* What to do about contexts of a name that nobody knows. */
+static void
+say_creator(const Advised *advised)
+{
+	if (advised->code.library != NULL)
+		PLH_SAY(advised->said, true, creator_of_library,.library = advised->code.library);
+	else if (advised->code.language != NULL)
+		PLH_SAY(advised->said, true, creator_of_language,.language = advised->code.language);
+	else
+		PLH_SAY(advised->said, true, creator_unknown,
+				.context = plh_account_name(advised->finding->contexts.family, advised->image));
+}
+
+/* How to free what contexts have. */
+static void
+say_freeing(const Advised *advised)
+{
+	const PlhFamilyAccount *family = advised->finding->contexts.family;
+
+	if (family->family == plh_family_of("CurTransactionContext"))
+		say_cancelling_subtransactions(advised->said, advised->image);
+	else if (!family->lasting)
+		say_cancelling(advised->said, advised->image);
+	else if (advised->finding->kind != PLH_KIND_CACHE_GROWS)
+		say_end_now(advised->said, advised->image);
+}
+
+/* What to do about contexts. */
+static void
+advise_on_contexts(const Advised *advised)
+{
+	const PlhFamily *family = advised->finding->contexts.family->family;
+
+	if (family == NULL)
+		say_creator(advised);
+	else
+		say_help(advised, family->kind == PLH_FAMILY_CACHE && advised->family != NULL ?
+				 advised->family : family);
+	say_freeing(advised);
+}
+
+void
+plh_advice_on_finding(PlhSaid *said, const PlhFinding *finding,
+					  const PlhProfileImage *image, const PlhListedSite *named,
+					  const PlhMallocStatement *statement)
+{
+	Advised		advised = {said, finding, image, named};
+
+	if (named != NULL)
+	{
+		advised.code = plh_blamed_code_find(&named->stack);
+		advised.family = plh_site_family(&named->stack);
+	}
+	switch (finding->kind)
+	{
+		case PLH_KIND_SITE_LEAKS:
+		case PLH_KIND_MALLOC_SITE_LEAKS:
+			advise_on_leak(&advised);
+			break;
+		case PLH_KIND_SITE_HOLDS:
+			advise_on_held(&advised);
+			break;
+		case PLH_KIND_CONTEXTS_GROW:
+		case PLH_KIND_CONTEXTS_HOLD:
+		case PLH_KIND_CACHE_GROWS:
+		case PLH_KIND_DECODING:
+			advise_on_contexts(&advised);
+			break;
+		case PLH_KIND_STATEMENT:
+			advise_on_statement(&advised);
+			break;
+		case PLH_KIND_MALLOC_GROWS:
+			advise_on_malloc(said, image, statement->may_run);
+			break;
+		case PLH_KIND_MAPPED_GROWS:
+			advise_on_mapped(said, image, statement->may_run);
+			break;
+		case PLH_KIND_MALLOC_KEEPS:
+			advise_on_freed(&advised);
+			break;
+		case PLH_KIND_SITE_GROWS:
+		case PLH_KIND_PROCESS_GROWS:
+			PLH_SAY(said, true, look_later);
+			break;
+		case PLH_KINDS:
+			break;
+	}
+}
