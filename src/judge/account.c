@@ -120,7 +120,6 @@ count_at(const PlhContextRecord *record, TimestampTz at, TimestampTz counted_at)
 	return between(&before, &after, at);
 }
 
-/* Add what the contexts of a record had earlier in its family's time. */
 static void
 add_earlier(PlhFamilyAccount *entered, const PlhContextRecord *record, TimestampTz counted_at)
 {
@@ -133,7 +132,6 @@ add_earlier(PlhFamilyAccount *entered, const PlhContextRecord *record, Timestamp
 	entered->late_contexts += late.instances;
 }
 
-/* Add a record to the account of its family. */
 static void
 add_record(PlhFamilyAccount *entered, const PlhContextRecord *record, const PlhProfileImage *image)
 {
@@ -302,9 +300,7 @@ plh_account_peak_bound(const PlhProfileHeader *header)
 	return bound;
 }
 
-/*
- * The name of the contexts of a family that have most, in this database's encoding.
- */
+/* The name of the contexts of a family that have most, in this database's encoding. */
 const char *
 plh_account_name(const PlhFamilyAccount *account, const PlhProfileImage *image)
 {
@@ -314,9 +310,7 @@ plh_account_name(const PlhFamilyAccount *account, const PlhProfileImage *image)
 		plh_database_text_fit_foreign(name->text, name->text_bytes, image->header->encoding);
 }
 
-/*
- * What the contexts of a family are called within a sentence.
- */
+/* What the contexts of a family are called within a sentence. */
 const char *
 plh_account_title(const PlhFamilyAccount *account, const PlhProfileImage *image)
 {

@@ -16,21 +16,12 @@
 /* After that time without a count nobody knows what happened meanwhile. */
 #define UNCOUNTED_US INT64CONST(3000000)
 
-/* Figures beyond this are damaged; sums of some that are not can't overflow. */
-#define BYTES_MAX (PG_INT64_MAX / 8)
-
 /* A figure at a time: a point of the history, or the last census. */
 typedef struct Point
 {
 	TimestampTz at;
 	int64		bytes;
 } Point;
-
-static int64
-sound(int64 bytes)
-{
-	return Max(0, Min(bytes, BYTES_MAX));
-}
 
 /* What counts as no change. */
 static int64
@@ -44,24 +35,24 @@ static int64
 figure(const PlhProfileHeader *header, const PlhHistoryPoint *point,
 	   int64 passing_bytes, PlhSeries series)
 {
-	int64		contexts = sound(point->context_bytes);
+	int64		contexts = plh_course_sound(point->context_bytes);
 
 	switch (series)
 	{
 		case PLH_SERIES_OWN:
-			return sound(point->own_bytes);
+			return plh_course_sound(point->own_bytes);
 		case PLH_SERIES_LASTING:
-			return Max(0, contexts - sound(passing_bytes));
+			return Max(0, contexts - plh_course_sound(passing_bytes));
 		case PLH_SERIES_PASSING:
-			return Min(contexts, sound(passing_bytes));
+			return Min(contexts, plh_course_sound(passing_bytes));
 		case PLH_SERIES_OUTSIDE:
-			return Max(0, sound(point->malloc_bytes) -
+			return Max(0, plh_course_sound(point->malloc_bytes) -
 					   (int64) (contexts * (1.0 + PLH_COURSE_BLOCK_PART)));
 		case PLH_SERIES_MAPPED:
 			break;
 	}
-	return Max(0, sound(point->own_bytes) - sound(point->malloc_bytes) -
-			   sound(point->malloc_free_bytes) - sound(header->overhead_bytes));
+	return Max(0, plh_course_sound(point->own_bytes) - plh_course_sound(point->malloc_bytes) -
+			   plh_course_sound(point->malloc_free_bytes) - plh_course_sound(header->overhead_bytes));
 }
 
 /* The points of the history, which the last census follows. */
@@ -105,7 +96,6 @@ is_like_now(const PlhCourse *course, Point point)
 	return Max(difference, -difference) < noise_of(course->bytes);
 }
 
-/* Note by how much it is less than it was at that point. */
 static void
 note_fall(PlhCourse *course, Point point)
 {
@@ -116,7 +106,6 @@ note_fall(PlhCourse *course, Point point)
 	}
 }
 
-/* Note by how much it has grown since that point. */
 static void
 note_growth(PlhCourse *course, Point point)
 {
@@ -127,9 +116,7 @@ note_growth(PlhCourse *course, Point point)
 	}
 }
 
-/*
- * Follow a figure that is "bytes" now.  Returns false if there is no history.
- */
+/* Follow a figure that is "bytes" now.  Returns false if there is no history. */
 bool
 plh_course_follow(PlhCourse *course, const PlhProfileHeader *header,
 				  PlhSeries series, int64 bytes, TimestampTz now)
@@ -139,7 +126,7 @@ plh_course_follow(PlhCourse *course, const PlhProfileHeader *header,
 	int64		least;
 
 	memset(course, 0, sizeof(*course));
-	course->bytes = least = sound(bytes);
+	course->bytes = least = plh_course_sound(bytes);
 	course->now = course->rests_since = now;
 	if (count == 0 || header->census_at == 0)
 		return false;
@@ -167,9 +154,7 @@ plh_course_follow(PlhCourse *course, const PlhProfileHeader *header,
 	return true;
 }
 
-/*
- * Has it not changed for long enough to say so?
- */
+/* Has it not changed for long enough to say so? */
 bool
 plh_course_rests(const PlhCourse *course)
 {
@@ -199,9 +184,7 @@ follow_point(PlhTrend *trend, Point point, double passed, int64 *highest)
 		trend->late = point.bytes;
 }
 
-/*
- * Follow a figure through all of the history.  Without one all is 0.
- */
+/* Follow a figure through all of the history.  Without one all is 0. */
 void
 plh_course_trend(PlhTrend *trend, const PlhProfileHeader *header, PlhSeries series)
 {
@@ -245,9 +228,6 @@ plh_course_steadiness(int64 first, int64 middle, int64 now, double early_us, dou
 	return late_rate / early_rate;
 }
 
-/*
- * How steadily has a figure grown?  -1 if it has not.
- */
 double
 plh_course_trend_steadiness(const PlhTrend *trend)
 {

@@ -22,6 +22,13 @@
 /* Blocks of contexts take this part more of malloc than they say. */
 #define PLH_COURSE_BLOCK_PART 0.02
 
+/* A figure, which may be damaged, so that sums of some can't overflow. */
+static inline int64
+plh_course_sound(int64 bytes)
+{
+	return Max(0, Min(bytes, PG_INT64_MAX / 8));
+}
+
 /* The figures that the history has. */
 typedef enum PlhSeries
 {
@@ -83,15 +90,10 @@ extern bool plh_course_rests(const PlhCourse *course);
 extern void plh_course_trend(PlhTrend *trend, const PlhProfileHeader *header, PlhSeries series);
 extern double plh_course_trend_steadiness(const PlhTrend *trend);
 
-/*
- * By how much has it grown up to the last count: since the first one after "since", or since the
- * last one before, or the beginning?
- */
 extern int64 plh_course_gained_since(const PlhProfileHeader *header,
 									 PlhSeries series, TimestampTz since);
 extern int64 plh_course_gained_around(const PlhProfileHeader *header,
 									  PlhSeries series, TimestampTz since);
 
-/* How steadily did a figure grow?  -1 if it did not. */
 extern double plh_course_steadiness(int64 first, int64 middle, int64 now,
 									double early_us, double late_us);

@@ -18,41 +18,36 @@ static const PlhFamily families[] = {
 		"Each prepared statement has some, and so has each statement of a PL/pgSQL function that was called (from PostgreSQL 18 on, also of an SQL function).",
 		"A prepared statement stays until its session deallocates it or ends, and the plans of a function until the session ends.",
 		"Let the application DEALLOCATE what it no longer uses: only its own session can. Or let it prepare fewer: raise prepareThreshold in pgJDBC, lower statement_cache_size in asyncpg or max_prepared_statements in PgBouncer. Where plans span many partitions, SET plan_cache_mode = force_custom_plan.",
-		NAMES("CachedPlanSource", "CachedPlanQuery", "CachedPlan", "SPI Plan",
-			  "CachedExpression", "Prepared Queries", "unnamed prepared statement",
-			  "PL/Python plan context", "PL/Perl spi_prepare query",
-			  "PL/Tcl spi_prepare query")
+		NAMES("CachedPlanSource", "CachedPlanQuery", "CachedPlan", "SPI Plan", "CachedExpression",
+			  "Prepared Queries", "unnamed prepared statement", "PL/Python plan context",
+			  "PL/Perl spi_prepare query", "PL/Tcl spi_prepare query")
 	},
 	{
 		PLH_FAMILY_FUNCTIONS, "compiled functions and their plans",
 		"Each session compiles the functions that it calls, and keeps plans for their statements.",
 		"One that is replaced is freed when it is called next; one that is dropped stays until the session ends.",
 		"Create a function once, or with CREATE OR REPLACE instead of DROP and CREATE. Use DO for code that runs only once.",
-		NAMES("PL/pgSQL function", "SQL function", "PL/Perl function",
-			  "PL/Python function", "PL/Tcl function", "PLpgSQL function hash",
-			  "PLpgSQL cast cache", "PLpgSQL cast expressions", "CFuncHash")
+		NAMES("PL/pgSQL function", "SQL function", "PL/Perl function", "PL/Python function",
+			  "PL/Tcl function", "PLpgSQL function hash", "PLpgSQL cast cache",
+			  "PLpgSQL cast expressions", "CFuncHash")
 	},
 	{
 		PLH_FAMILY_CACHE, "CacheMemoryContext and other caches",
 		"Each session keeps there what it has read from the catalogs on tables, indexes, types and functions that it has used.",
 		"This stops growing once the session has used all of them. Only anonymous record types (ROW(...), functions that return record) can grow without end.",
 		"Let one session use fewer tables and partitions, or limit how long connections live (a pool's max lifetime).",
-		NAMES("CacheMemoryContext", "index info", "relation rules",
-			  "partition descriptor", "partition key", "row security descriptor",
-			  "Domain constraints", "entry private context", "EventTriggerCache",
-			  "EventTriggerCacheHash", "Relcache by OID", "RelfilenumberMap cache",
-			  "RelfilenodeMap cache", "Type information cache",
-			  "Missing Values Cache",
-			  "Operator class cache", "Operator lookup cache",
-			  "OprCacheHash", "Attopt cache", "TableSpace cache",
-			  "Collation cache", "search_path processing cache",
-			  "RI compare cache", "RI constraint cache", "RI query cache",
-			  "Btree proof lookup cache", "Sequence values",
-			  "LogicalRepRelMapContext", "LogicalRepPartMapContext",
+		NAMES("CacheMemoryContext", "index info", "relation rules", "partition descriptor",
+			  "partition key", "row security descriptor", "Domain constraints",
+			  "entry private context", "EventTriggerCache", "EventTriggerCacheHash",
+			  "Relcache by OID", "RelfilenumberMap cache", "RelfilenodeMap cache",
+			  "Type information cache", "Missing Values Cache", "Operator class cache",
+			  "Operator lookup cache", "OprCacheHash", "Attopt cache", "TableSpace cache",
+			  "Collation cache", "search_path processing cache", "RI compare cache",
+			  "RI constraint cache", "RI query cache", "Btree proof lookup cache",
+			  "Sequence values", "LogicalRepRelMapContext", "LogicalRepPartMapContext",
 			  "logicalrep relation map cache", "logicalrep partition map cache",
-			  "logical replication cache context",
-			  "logical replication output relation cache", "MdSmgr",
-			  "smgr relation table")
+			  "logical replication cache context", "logical replication output relation cache",
+			  "MdSmgr", "smgr relation table")
 	},
 	{
 		PLH_FAMILY_CACHE, "anonymous record types",
@@ -66,8 +61,8 @@ static const PlhFamily families[] = {
 		"Each session loads the dictionaries that it uses.",
 		"They are as large as the dictionaries' files.",
 		"Use a dictionary with fewer words, or keep connections in a pool that is smaller.",
-		NAMES("TS dictionary", "Tsearch configuration cache",
-			  "Tsearch dictionary cache", "Tsearch parser cache")
+		NAMES("TS dictionary", "Tsearch configuration cache", "Tsearch dictionary cache",
+			  "Tsearch parser cache")
 	},
 	{
 		PLH_FAMILY_CACHE, "compiled regular expressions",
@@ -89,9 +84,8 @@ static const PlhFamily families[] = {
 		"logical_decoding_work_mem limits the changes, but not what each subtransaction needs; all of it is freed when the transaction has been sent.",
 		"Look for long transactions with many subtransactions, such as loops over BEGIN ... EXCEPTION blocks.",
 		NAMES("ReorderBuffer", "ReorderBufferByXid", "ReorderBufferToastHash",
-			  "ReorderBufferTupleCid", "TXN", "Change", "Tuples",
-			  "Logical decoding context", "snapshot builder context",
-			  "logical replication output context")
+			  "ReorderBufferTupleCid", "TXN", "Change", "Tuples", "Logical decoding context",
+			  "snapshot builder context", "logical replication output context")
 	},
 	{
 		PLH_FAMILY_STATEMENT, "subtransactions",
@@ -119,9 +113,8 @@ static const PlhFamily families[] = {
 		"Each hash join, hash aggregate, Memoize and hashed subplan of a plan has one.",
 		"work_mem times hash_mem_multiplier limits each of them, not all together.",
 		"Lower work_mem or hash_mem_multiplier for this statement, or change the plan so that it has fewer of them.",
-		NAMES("HashTableContext", "HashBatchContext",
-			  "HashAgg meta context", "HashAgg table context",
-			  "HashAgg hashed tuples", "MemoizeHashTable")
+		NAMES("HashTableContext", "HashBatchContext", "HashAgg meta context",
+			  "HashAgg table context", "HashAgg hashed tuples", "MemoizeHashTable")
 	},
 	{
 		PLH_FAMILY_STATEMENT, "buffers of a hash join's temporary files",
@@ -171,22 +164,19 @@ static const PlhFamily families[] = {
 		"It has what a plan's nodes, expressions and functions need.",
 		"It is freed when the statement ends.",
 		"EXPLAIN the statement.  No work_mem limits what functions, aggregates and triggers keep.",
-		NAMES("ExecutorState", "ExprContext", "PortalContext", "SPI Proc",
-			  "SPI Exec", "SPI TupTable", "PLpgSQL per-statement data", "printtup",
-			  "Table function arguments", "tSRF function arguments",
-			  "SRF multi-call context", "WindowAgg Aggregates",
-			  "WindowAgg Partition", "WindowAgg Per Aggregate", "JIT context",
-			  "accumArrayResult", "accumArrayResultArr", "expanded array",
-			  "expanded record", "RecursiveUnion")
+		NAMES("ExecutorState", "ExprContext", "PortalContext", "SPI Proc", "SPI Exec",
+			  "SPI TupTable", "PLpgSQL per-statement data", "printtup", "Table function arguments",
+			  "tSRF function arguments", "SRF multi-call context", "WindowAgg Aggregates",
+			  "WindowAgg Partition", "WindowAgg Per Aggregate", "JIT context", "accumArrayResult",
+			  "accumArrayResultArr", "expanded array", "expanded record", "RecursiveUnion")
 	},
 	{
 		PLH_FAMILY_STATEMENT, "statements' texts, parse trees and plans",
 		"Each statement that is parsed and planned has them until it ends.",
 		"Their size depends on the length of the statement, and on how many tables and partitions it has.",
 		"Make the statement shorter: split it, pass large values and long lists as parameters (= ANY ($1)), or let it use fewer tables and partitions.",
-		NAMES("MessageContext", "RowDescriptionContext",
-			  "per-parsetree message context", "inline_function",
-			  "explain analyze planner context")
+		NAMES("MessageContext", "RowDescriptionContext", "per-parsetree message context",
+			  "inline_function", "explain analyze planner context")
 	}
 };
 
@@ -225,9 +215,6 @@ sort_names(void)
 	qsort(known_names, known_count, sizeof(KnownName), compare_names);
 }
 
-/*
- * The family of contexts of that name.
- */
 const PlhFamily *
 plh_family_of(const char *context_name)
 {

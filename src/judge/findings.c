@@ -301,7 +301,6 @@ is_growth_explained(const PlhFindings *findings, const PlhFinding *process)
 	return explained >= PLH_SUSPECT_EXPLAINED_PART * (double) process->growth_bytes;
 }
 
-/* Enter what is found of the process as a whole. */
 static void
 judge_process(PlhJudge *judge)
 {

@@ -10,9 +10,7 @@
 
 #include "judge/followed_parts.h"
 
-/*
- * Fill in what the course of contexts is of.  Returns false if they have no name.
- */
+/* Fill in what the course of contexts is of.  Returns false if they have no name. */
 static bool
 find_contexts(PlhFollowedPart *part, const PlhProfileImage *image, const PlhCourseRecord *course)
 {
@@ -27,9 +25,7 @@ find_contexts(PlhFollowedPart *part, const PlhProfileImage *image, const PlhCour
 	return true;
 }
 
-/*
- * Fill in what the course of a site is of.  Returns false if the site was given up.
- */
+/* Fill in what the course of a site is of.  Returns false if the site was given up. */
 static bool
 find_site(PlhFollowedPart *part, const PlhProfileImage *image, const PlhCourseRecord *course)
 {
@@ -107,9 +103,6 @@ compare_parts(const void *a, const void *b, void *arg)
 	return left > right ? -1 : left < right;
 }
 
-/*
- * The parts of that kind.
- */
 PlhFollowedParts *
 plh_followed_parts_make(const PlhProfileImage *image, PlhCourseKind kind)
 {

@@ -19,18 +19,7 @@
 #include "judge/course.h"
 #include "judge/process_suspect.h"
 
-/* Figures beyond this are damaged; sums of some that are not can't overflow. */
-#define BYTES_MAX (PG_INT64_MAX / 8)
-
-static int64
-sound(int64 bytes)
-{
-	return Max(0, Min(bytes, BYTES_MAX));
-}
-
-/*
- * The figure that a finding on a process goes by.
- */
+/* The figure that a finding on a process goes by. */
 PlhSeries
 plh_process_suspect_series(PlhKind kind)
 {
@@ -117,10 +106,10 @@ kept_since(const PlhProfileHeader *header)
 static bool
 is_freed(PlhFinding *finding, const PlhProfileHeader *header, TimestampTz now)
 {
-	int64		kept = sound(header->malloc_free_bytes);
+	int64		kept = plh_course_sound(header->malloc_free_bytes);
 
 	finding->bytes = kept;
-	finding->score = kept / (1.0 + kept + sound(header->malloc_bytes));
+	finding->score = kept / (1.0 + kept + plh_course_sound(header->malloc_bytes));
 	return kept >= PLH_SUSPECT_KEPT_BYTES &&
 		(double) now - (double) kept_since(header) >= PLH_SUSPECT_KEPT_US;
 }

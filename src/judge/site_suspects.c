@@ -191,7 +191,6 @@ collect_facts(PlhSuspectFacts *facts, const PlhJudge *judge, const PlhSiteRecord
 	}
 }
 
-/* Enter a finding. */
 void
 plh_site_suspects_add(PlhJudge *judge, const PlhFinding *finding)
 {
@@ -202,7 +201,6 @@ plh_site_suspects_add(PlhJudge *judge, const PlhFinding *finding)
 	findings->list[findings->count++] = *finding;
 }
 
-/* Of what kind a finding on call sites is. */
 static PlhKind
 kind_of(PlhVerdict verdict)
 {
@@ -255,9 +253,7 @@ finding_on(const PlhSiteRecord *site, const PlhSuspectFacts *facts, const PlhJud
 	};
 }
 
-/*
- * Enter a site, or several under the name of one, if it is a suspect; or only if it leaks.
- */
+/* Enter a site, or several under the name of one, if it is a suspect; or only if it leaks. */
 static void
 judge_facts(PlhJudge *judge, const PlhSiteRecord *site,
 			const PlhSuspectFacts *facts, bool only_leaks)
@@ -426,7 +422,6 @@ hold_little(const PlhGroupedSite *sites, int count)
 	return bytes < PLH_SUSPECT_FLOOR_BYTES;
 }
 
-/* Judge the sites of one group. */
 static void
 judge_group(PlhJudge *judge, const PlhGroupedSite *sites, int count)
 {
@@ -447,9 +442,7 @@ judge_group(PlhJudge *judge, const PlhGroupedSite *sites, int count)
 	judge_lasting(judge, sites, count, &sum, largest);
 }
 
-/*
- * Judge all sites, group by group.
- */
+/* Judge all sites, group by group. */
 void
 plh_site_suspects_judge(PlhJudge *judge)
 {

@@ -43,12 +43,6 @@ static const char decoding_parent[] = "Logical decoding context";
 /* The context of buffers of temporary tables, up to temp_buffers. */
 static const char temporary_buffers[] = "LocalBufferContext";
 
-static int64
-sound(int64 bytes)
-{
-	return Max(0, Min(bytes, PG_INT64_MAX / 8));
-}
-
 /*
  * Was what a statement holds counted in its transaction?  What another one held may be gone;
  * samples of a cursor WITH HOLD stay.
@@ -64,8 +58,8 @@ static int64
 total_of(const PlhStatementSamples *samples, const PlhAccount *account,
 		 const PlhProfileHeader *header, int64 *estimated)
 {
-	int64		now = sound(samples->bytes);
-	int64		then = sound(header->passing_sampled_bytes);
+	int64		now = plh_course_sound(samples->bytes);
+	int64		then = plh_course_sound(header->passing_sampled_bytes);
 
 	if (!plh_statement_suspect_is_counted(account, header))
 	{
@@ -110,7 +104,7 @@ count_nodes(PlhStatementFound *statement, const PlhAccount *account)
 			statement->unlimited_bytes = Max(statement->unlimited_bytes, family->bytes);
 		if (family->family->kind != PLH_FAMILY_NODES)
 			continue;
-		statement->nodes += sound(family->largest->instances);
+		statement->nodes += plh_course_sound(family->largest->instances);
 		statement->node_bytes += family->bytes;
 	}
 }
@@ -151,9 +145,7 @@ note_rate(PlhFinding *finding, const PlhProfileHeader *header, TimestampTz now)
 	finding->rate = plh_suspect_rate(course.grown_bytes, passed_us);
 }
 
-/*
- * Judge all that a statement or transaction holds at that time.
- */
+/* Judge all that a statement or transaction holds at that time. */
 bool
 plh_statement_suspect_judge(PlhFinding *finding, const PlhStatementSamples *samples,
 							const PlhAccount *account,

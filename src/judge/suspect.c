@@ -86,9 +86,7 @@ plh_suspect_age(const PlhProfileHeader *header, const PlhSiteRecord *site)
 	return Max(to_header, to_sample) + 1;
 }
 
-/*
- * The youngest checkpoint that lies in the first half of a site's life up to now, or NULL.
- */
+/* The youngest checkpoint that lies in the first half of a site's life up to now, or NULL. */
 const PlhCheckpoint *
 plh_suspect_early_checkpoint(const PlhSiteRecord *site, int64 age_epochs)
 {
@@ -135,9 +133,7 @@ plh_suspect_collect(PlhSuspectFacts *facts, const PlhProfileHeader *header,
 		facts->early = *early;
 }
 
-/*
- * There is a baseline, at which the site held that many bytes.
- */
+/* There is a baseline, at which the site held that many bytes. */
 void
 plh_suspect_subtract_baseline(PlhSuspectFacts *facts, int64 baseline_bytes)
 {
@@ -376,9 +372,7 @@ is_leak(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
 		!is_used_again(facts) && !is_buffer(facts);
 }
 
-/*
- * A few transactions, or a few large chunks, have left much in the session, or are about to.
- */
+/* A few transactions, or a few large chunks, have left much in the session, or are about to. */
 static bool
 is_held(const PlhSuspectFacts *facts)
 {
@@ -448,9 +442,7 @@ plh_suspect_has_stopped(TimestampTz since, TimestampTz grown_at, TimestampTz now
 		Max((double) PLH_SUSPECT_REST_US, STOPPED_PART * grown_us);
 }
 
-/*
- * Growth by that many bytes in that time, which is not 0, as a rate.
- */
+/* Growth by that many bytes in that time, which is not 0, as a rate. */
 PlhRate
 plh_suspect_rate(double bytes, double passed_us)
 {
@@ -479,9 +471,6 @@ extrapolate(PlhJudgement *judgement, const PlhSuspectFacts *facts, int64 bytes,
 	judgement->rate = plh_suspect_rate(bytes, passed_us);
 }
 
-/*
- * The verdict.
- */
 PlhJudgement
 plh_suspect_judge(const PlhSuspectFacts *facts)
 {

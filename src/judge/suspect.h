@@ -15,9 +15,7 @@
 #include "judge/verdict.h"
 #include "profile/profile_layout.h"
 
-/*
- * The thresholds of the verdicts.  Nothing else in the project knows them.
- */
+/* The thresholds of the verdicts.  Nothing else in the project knows them. */
 
 /*
  * A leak has had samples in this many epochs.  A session makes its caches in its first few
@@ -26,14 +24,10 @@
  */
 #define PLH_SUSPECT_EPOCHS 8
 
-/*
- * Less than this is no leak at any interval: each process fills some caches when it begins.
- */
+/* Less than this is no leak at any interval: each process fills some caches when it begins. */
 #define PLH_SUSPECT_FLOOR_BYTES INT64CONST(131072)
 
-/*
- * Less than this is no growth since a baseline: a session that works fills caches.
- */
+/* Less than this is no growth since a baseline: a session that works fills caches. */
 #define PLH_SUSPECT_GROWTH_BYTES INT64CONST(1048576)
 
 /*
@@ -82,9 +76,7 @@
 #define PLH_SUSPECT_FALL_PART 0.25
 #define PLH_SUSPECT_SITE_FALL_PART 0.5
 
-/*
- * Where less than this part of what a site allocated is there, it may be such memory.
- */
+/* Where less than this part of what a site allocated is there, it may be such memory. */
 #define PLH_SUSPECT_USED_AGAIN_PART 0.67
 
 /*
@@ -108,9 +100,7 @@
  */
 #define PLH_SUSPECT_GROWTH_ERRORS 2.0
 
-/*
- * The score of growth is this at most: whether it is steady is not known.
- */
+/* The score of growth is this at most: whether it is steady is not known. */
 #define PLH_SUSPECT_GROWTH_SCORE 0.5
 
 /*
@@ -187,9 +177,7 @@
 /* So many cursors WITH HOLD at a time are forgotten, and not wanted. */
 #define PLH_SUSPECT_MANY_CURSORS 16
 
-/*
- * What malloc keeps, or what others have mapped, is normal below this size.
- */
+/* What malloc keeps, or what others have mapped, is normal below this size. */
 #define PLH_SUSPECT_KEPT_BYTES INT64CONST(67108864)
 
 /*

@@ -18,7 +18,6 @@ plh_verdict_name(PlhVerdict verdict)
 	return names[verdict];
 }
 
-/* The verdict of a finding of that kind. */
 PlhVerdict
 plh_verdict_of(PlhKind kind)
 {
@@ -30,7 +29,6 @@ plh_verdict_of(PlhKind kind)
 	return verdicts[kind];
 }
 
-/* What a finding of that kind is about. */
 PlhSubject
 plh_verdict_subject(PlhKind kind)
 {

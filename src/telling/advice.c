@@ -58,25 +58,16 @@ say_by_kind(PlhSaid *said, const PlhProfileImage *image, PlhSentence session,
 		.noun = plh_process_kind_noun(image),
 		.pid = image->header->pid
 	};
-	PlhSentence sentence = server;
+	const PlhSentence sentences[] = {
+		[PLH_PROCESS_SESSION] = session,
+		[PLH_PROCESS_BACKGROUND_WORKER] = worker,
+		[PLH_PROCESS_WALSENDER] = worker,
+		[PLH_PROCESS_PARALLEL_WORKER] = passing,
+		[PLH_PROCESS_AUTOVACUUM_WORKER] = passing,
+		[PLH_PROCESS_OTHER] = server
+	};
 
-	switch (plh_process_kind(image->header))
-	{
-		case PLH_PROCESS_SESSION:
-			sentence = session;
-			break;
-		case PLH_PROCESS_BACKGROUND_WORKER:
-		case PLH_PROCESS_WALSENDER:
-			sentence = worker;
-			break;
-		case PLH_PROCESS_PARALLEL_WORKER:
-		case PLH_PROCESS_AUTOVACUUM_WORKER:
-			sentence = passing;
-			break;
-		case PLH_PROCESS_OTHER:
-			break;
-	}
-	plh_sentences_say(said, sentence, image->alive, &fields);
+	plh_sentences_say(said, sentences[plh_process_kind(image->header)], image->alive, &fields);
 }
 
 static void
@@ -151,7 +142,6 @@ store_of(const char *language)
 		"GD and global variables";
 }
 
-/* What to do about a language. */
 static void
 say_loaded_language(PlhSaid *said, const char *noun, const char *language)
 {
@@ -345,7 +335,6 @@ is_unwritten(const Advised *advised)
 		plh_account_unwritten_of(advised->finding->bytes, image->header) == PLH_UNWRITTEN_MOST;
 }
 
-/* How to have the kernel get back what was freed. */
 static void
 advise_on_freed(const Advised *advised)
 {
@@ -364,20 +353,16 @@ advise_on_freed(const Advised *advised)
 static PlhSentence
 author_of(const PlhProfileImage *image)
 {
-	switch (plh_process_kind(image->header))
-	{
-		case PLH_PROCESS_SESSION:
-		case PLH_PROCESS_PARALLEL_WORKER:
-			return PLH_SAYS_author_of_statement;
-		case PLH_PROCESS_BACKGROUND_WORKER:
-			return PLH_SAYS_author_of_worker;
-		case PLH_PROCESS_AUTOVACUUM_WORKER:
-			return PLH_SAYS_author_of_vacuum;
-		case PLH_PROCESS_WALSENDER:
-		case PLH_PROCESS_OTHER:
-			break;
-	}
-	return PLH_SAYS_author_is_core;
+	static const PlhSentence sentences[] = {
+		[PLH_PROCESS_SESSION] = PLH_SAYS_author_of_statement,
+		[PLH_PROCESS_PARALLEL_WORKER] = PLH_SAYS_author_of_statement,
+		[PLH_PROCESS_BACKGROUND_WORKER] = PLH_SAYS_author_of_worker,
+		[PLH_PROCESS_AUTOVACUUM_WORKER] = PLH_SAYS_author_of_vacuum,
+		[PLH_PROCESS_WALSENDER] = PLH_SAYS_author_is_core,
+		[PLH_PROCESS_OTHER] = PLH_SAYS_author_is_core
+	};
+
+	return sentences[plh_process_kind(image->header)];
 }
 
 /* Where to look for what a function of a language keeps, or calls. */
@@ -394,7 +379,6 @@ say_language(const Advised *advised)
 		PLH_SAY(advised->said, true, language_calls);
 }
 
-/* What to do about a site that keeps growing. */
 static void
 advise_on_leak(const Advised *advised)
 {
@@ -412,7 +396,6 @@ advise_on_leak(const Advised *advised)
 		say_recycling(advised->said, advised->image);
 }
 
-/* What to do about what a few transactions have left. */
 static void
 advise_on_held(const Advised *advised)
 {
@@ -494,26 +477,20 @@ say_value(const Advised *advised, int64 bytes)
 static void
 say_functions(const Advised *advised)
 {
-	switch (plh_process_kind(advised->image->header))
-	{
-		case PLH_PROCESS_SESSION:
-			PLH_SAY(advised->said, true, functions_hold);
-			break;
-		case PLH_PROCESS_PARALLEL_WORKER:
-			PLH_SAY(advised->said, true, leader_holds);
-			break;
-		case PLH_PROCESS_AUTOVACUUM_WORKER:
-			PLH_SAY(advised->said, true, vacuum_holds);
-			break;
-		case PLH_PROCESS_BACKGROUND_WORKER:
-		case PLH_PROCESS_WALSENDER:
-		case PLH_PROCESS_OTHER:
-			PLH_SAY(advised->said, true, see_report,.pid = advised->image->header->pid,
-					.noun = plh_process_kind_noun(advised->image));
-	}
+	static const PlhSentence sentences[] = {
+		[PLH_PROCESS_SESSION] = PLH_SAYS_functions_hold,
+		[PLH_PROCESS_PARALLEL_WORKER] = PLH_SAYS_leader_holds,
+		[PLH_PROCESS_AUTOVACUUM_WORKER] = PLH_SAYS_vacuum_holds,
+		[PLH_PROCESS_BACKGROUND_WORKER] = PLH_SAYS_see_report,
+		[PLH_PROCESS_WALSENDER] = PLH_SAYS_see_report,
+		[PLH_PROCESS_OTHER] = PLH_SAYS_see_report
+	};
+	const PlhProfileImage *image = advised->image;
+
+	plh_sentences_say(advised->said, sentences[plh_process_kind(image->header)], true,
+					  PLH_FIELDS(.pid = image->header->pid,.noun = plh_process_kind_noun(image)));
 }
 
-/* What to do to have a statement take less. */
 static void
 advise_on_statement(const Advised *advised)
 {
@@ -552,7 +529,6 @@ say_creator(const Advised *advised)
 				.context = plh_account_name(advised->finding->contexts.family, advised->image));
 }
 
-/* How to free what contexts have. */
 static void
 say_freeing(const Advised *advised)
 {
@@ -566,7 +542,6 @@ say_freeing(const Advised *advised)
 		say_end_now(advised->said, advised->image);
 }
 
-/* What to do about contexts. */
 static void
 advise_on_contexts(const Advised *advised)
 {

@@ -113,7 +113,6 @@ say_young(PlhSaid *said, const Ages *ages)
 	return true;
 }
 
-/* Is all left that was allocated in any span? */
 static bool
 is_all_left(const Ages *ages)
 {

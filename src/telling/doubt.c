@@ -9,7 +9,6 @@
 
 #include "base/sampling.h"
 #include "base/settings.h"
-#include "judge/largest_site.h"
 #include "judge/process_suspect.h"
 #include "judge/statement_suspect.h"
 #include "judge/suspect.h"
@@ -36,7 +35,6 @@
 /* Growth can be judged once a process is this old. */
 #define YOUNG_S 10
 
-/* Is it a session that runs a statement? */
 static bool
 is_running(const PlhExplainedProcess *process)
 {
@@ -236,6 +234,88 @@ find_unseen(PlhDoubt *doubt, const PlhExplainedProcess *process)
 	return true;
 }
 
+/* Sites that hold something in contexts of the session, in others, or by malloc. */
+typedef enum SiteKind
+{
+	OF_SESSION,
+	OF_STATEMENT,
+	OF_MALLOC
+}			SiteKind;
+
+/* Is the site of that kind?  What malloc has given out stays in the session, too. */
+static bool
+is_of_kind(const PlhSiteRecord *site, SiteKind kind)
+{
+	if (kind == OF_MALLOC)
+		return site->key.lifetime == PLH_LIFETIME_PROCESS;
+	return plh_lifetime_is_lasting(site->key.lifetime) == (kind == OF_SESSION);
+}
+
+/* The site that holds most of those of that kind; NULL: none of them holds anything. */
+static const PlhSiteRecord *
+largest_site(const PlhProfileImage *image, SiteKind kind)
+{
+	const PlhSiteRecord *largest = NULL;
+	const PlhSiteRecord *site;
+	uint32		position = 0;
+
+	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
+	{
+		if (site->counters.live_samples > 0 &&
+			plh_profile_image_stack(image, site->key.stack) != NULL &&
+			is_of_kind(site, kind) &&
+			(largest == NULL ||
+			 site->counters.live_bytes > largest->counters.live_bytes))
+			largest = site;
+	}
+	return largest;
+}
+
+/* The family of the contexts of a site, if it is known. */
+static const PlhFamily *
+family_of(const PlhProfileImage *image, const PlhSiteRecord *site)
+{
+	const PlhStringRecord *name = plh_profile_image_string(image, site->key.context_name);
+
+	return name == NULL ? NULL : plh_family_of(name->text);
+}
+
+/* What was counted of a family, in contexts of the session or in others; or NULL. */
+static const PlhFamilyAccount *
+account_of(const PlhAccount *account, const PlhFamily *family, bool lasting)
+{
+	for (int i = 0; i < account->family_count; i++)
+		if (family != NULL && account->families[i].family == family &&
+			account->families[i].lasting == lasting)
+			return &account->families[i];
+	return NULL;
+}
+
+/*
+ * What a site holds, which is no more than was counted after its last sample: of its family or
+ * lifetime, or of malloc.
+ */
+static int64
+bytes_of(const PlhProfileImage *image, const PlhSiteRecord *site,
+		 const PlhAccount *account)
+{
+	const PlhProfileHeader *header = image->header;
+	int64		bytes = site->counters.live_bytes;
+	bool		lasting = plh_lifetime_is_lasting(site->key.lifetime);
+	const PlhFamilyAccount *family;
+
+	if (site->counters.last_at > header->census_at)
+		return bytes;
+	if (site->key.lifetime == PLH_LIFETIME_PROCESS)
+		return header->malloc_bytes < 0 ? bytes :
+			Min(bytes, Max(0, header->malloc_bytes - header->context_bytes));
+	family = account_of(account, family_of(image, site), lasting);
+	if (family != NULL)
+		return Min(bytes, family->bytes);
+	return Min(bytes, lasting ? Max(0, header->context_bytes - header->passing_bytes) :
+			   header->passing_bytes);
+}
+
 /*
  * Fill in what a site holds, and where it is.  "nameless" is set where it is NULL and the name of
  * the site is missing.
@@ -247,7 +327,7 @@ fill_site(PlhFields *fields, const PlhProfileImage *image,
 {
 	PlhSiteFacts facts;
 	PlhListedSite listed;
-	int64		bytes = plh_largest_site_bytes(image, site, account);
+	int64		bytes = bytes_of(image, site, account);
 
 	plh_site_facts_resolve(&facts, image, site, NULL);
 	plh_listed_site_start(&listed, image, &facts);
@@ -279,7 +359,7 @@ find_statement(PlhDoubt *doubt, const PlhDoubted *doubted)
 {
 	const PlhProfileImage *image = doubted->process->image;
 	const PlhAccount *account = doubted->findings->account;
-	const PlhSiteRecord *site = plh_largest_site_find(image, PLH_SITES_OF_STATEMENT);
+	const PlhSiteRecord *site = largest_site(image, OF_STATEMENT);
 	const PlhFamily *family;
 	const PlhFamilyAccount *nodes;
 	int64		limit;
@@ -287,8 +367,8 @@ find_statement(PlhDoubt *doubt, const PlhDoubted *doubted)
 
 	if (site == NULL || site->counters.live_bytes < PLH_SUSPECT_LARGE_BYTES)
 		return false;
-	family = plh_largest_site_family(image, site);
-	nodes = plh_largest_site_account(account, family, false);
+	family = family_of(image, site);
+	nodes = account_of(account, family, false);
 	limit = plh_statement_suspect_limit(image, site);
 	if (nodes != NULL && family->kind == PLH_FAMILY_NODES &&
 		limit == image->header->node_memory_bytes)
@@ -303,12 +383,11 @@ find_statement(PlhDoubt *doubt, const PlhDoubted *doubted)
 	return true;
 }
 
-/* Who has it from malloc, or may have. */
 static void
 say_callers(PlhDoubt *doubt, const PlhDoubted *doubted)
 {
 	const PlhProfileImage *image = doubted->process->image;
-	const PlhSiteRecord *site = plh_largest_site_find(image, PLH_SITES_OF_MALLOC);
+	const PlhSiteRecord *site = largest_site(image, OF_MALLOC);
 
 	if (site != NULL)
 	{
@@ -430,15 +509,14 @@ static const PlhFamilyAccount *
 cache_of(const PlhDoubted *doubted, const PlhSiteRecord *site)
 {
 	const PlhFamily *family = site == NULL ? NULL :
-		plh_largest_site_family(doubted->process->image, site);
+		family_of(doubted->process->image, site);
 
 	if (family == NULL || family->kind != PLH_FAMILY_CACHE ||
 		family == plh_family_of("CacheMemoryContext"))
 		return NULL;
-	return plh_largest_site_account(doubted->findings->account, family, true);
+	return account_of(doubted->findings->account, family, true);
 }
 
-/* Say what a cache of PostgreSQL's has of what stays. */
 static void
 say_cache(PlhDoubt *doubt, PlhSentence sentence, const PlhFamilyAccount *cache)
 {
@@ -452,7 +530,6 @@ say_cache(PlhDoubt *doubt, PlhSentence sentence, const PlhFamilyAccount *cache)
 	plh_sentences_say(&doubt->words, sentence, true, &fields);
 }
 
-/* Say that most of what stays is in many contexts. */
 static void
 say_contexts(PlhDoubt *doubt, const PlhDoubted *doubted, const PlhFamilyAccount *contexts)
 {
@@ -474,8 +551,8 @@ say_contexts(PlhDoubt *doubt, const PlhDoubted *doubted, const PlhFamilyAccount 
 static void
 say_staying(PlhDoubt *doubt, const PlhDoubted *doubted)
 {
-	const PlhSiteRecord *site = plh_largest_site_find(doubted->process->image,
-													  PLH_SITES_OF_SESSION);
+	const PlhSiteRecord *site = largest_site(doubted->process->image,
+											 OF_SESSION);
 	const PlhFamilyAccount *contexts = many_lasting_contexts(doubted->findings->account);
 	const PlhFamilyAccount *cache = cache_of(doubted, site);
 
@@ -488,9 +565,7 @@ say_staying(PlhDoubt *doubt, const PlhDoubted *doubted)
 		say_site(doubt, doubted, site);
 }
 
-/*
- * Has it grown of late?  The caches that each session fills are no reason to look closer.
- */
+/* Has it grown of late?  The caches that each session fills are no reason to look closer. */
 static bool
 has_grown(const PlhCourse *course)
 {
@@ -503,7 +578,7 @@ say_harmless(PlhDoubt *doubt, const PlhDoubted *doubted)
 {
 	const PlhProfileImage *image = doubted->process->image;
 	const PlhCourse *course = doubted->course;
-	const PlhSiteRecord *site = plh_largest_site_find(image, PLH_SITES_OF_SESSION);
+	const PlhSiteRecord *site = largest_site(image, OF_SESSION);
 	const PlhFamilyAccount *cache = cache_of(doubted, site);
 	int64		freed = image->header->malloc_free_bytes;
 
@@ -525,7 +600,6 @@ is_mostly_outside(const PlhProfileHeader *header)
 		header->context_bytes;
 }
 
-/* What to do to learn more of a process that grows. */
 static void
 advise_on_growth(PlhDoubt *doubt, const PlhExplainedProcess *process)
 {

@@ -53,7 +53,6 @@ typedef struct Telling
 	PlhSaid		said;
 } Telling;
 
-/* A statement, and what it is. */
 static void
 tell_statement(Telling *telling, PlhSentence sentence, const char *query)
 {
@@ -124,7 +123,6 @@ tell_routines(Telling *telling, const PlhToldFinding *told)
 						   true, PLH_FIELDS(.routines = routines));
 }
 
-/* Tell of a finding: verdict, place, evidence, the next step. */
 static void
 tell_finding(Telling *telling, const PlhToldFinding *told)
 {
@@ -230,7 +228,6 @@ tell_peak(Telling *telling)
 				   PLH_SAYS_peak_statement, telling->peak_query);
 }
 
-/* Is there a finding that is on the statement or transaction as a whole? */
 static bool
 has_statement(const Telling *telling)
 {
@@ -240,7 +237,6 @@ has_statement(const Telling *telling)
 	return false;
 }
 
-/* Is that the peak of the process that was told? */
 static bool
 is_told_peak(const Telling *telling, TimestampTz at)
 {

@@ -181,7 +181,6 @@ say_emptiness(PlhSaid *said, const PlhFinding *finding, const PlhProfileHeader *
 		PLH_SAY(said, true, contexts_free);
 }
 
-/* What is known of a family. */
 static void
 say_family(PlhSaid *said, const PlhFamilyAccount *account, const PlhProfileImage *image)
 {
@@ -460,7 +459,6 @@ share_phrase(const PlhFunctionShares *shares, const PlhFunctionShare *share)
 								PLH_SAYS_share, true, &fields);
 }
 
-/* Does a part have enough to be told? */
 static bool
 is_worth(const PlhFunctionShares *shares, int64 bytes)
 {
@@ -501,7 +499,6 @@ say_shares(PlhSaid *said, const PlhFinding *finding, const PlhFoundIn *in)
 		PLH_SAY(said, true, shares_unknown,.percent = percent(&shares, shares.unknown, false));
 }
 
-/* What a statement or transaction holds, where, and what limits it. */
 static void
 say_statement(PlhSaid *said, const PlhFinding *finding, const PlhFoundIn *in)
 {
@@ -563,7 +560,6 @@ say_parts(PlhSaid *said, const PlhFoundIn *in)
 		PLH_SAY(said, true, process_parts,.list = parts.data);
 }
 
-/* How much of what malloc has given out was sampled. */
 static void
 say_sampled(PlhSaid *said, const PlhProfileHeader *header)
 {

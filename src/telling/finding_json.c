@@ -10,7 +10,6 @@
 #include "telling/finding_json.h"
 #include "telling/verdict_words.h"
 
-/* The name of a kind. */
 static const char *
 kind_name(PlhKind kind)
 {
@@ -22,7 +21,6 @@ kind_name(PlhKind kind)
 	return names[kind];
 }
 
-/* The figures of a finding. */
 static void
 put_figures(StringInfo json, const PlhFinding *finding)
 {
@@ -36,7 +34,6 @@ put_figures(StringInfo json, const PlhFinding *finding)
 	plh_json_put_number(json, "score_percent", (int64) rint(100 * finding->score));
 }
 
-/* The names of its code and contexts. */
 static void
 put_names(StringInfo json, const PlhToldFinding *told)
 {
@@ -139,7 +136,6 @@ plh_finding_json_put_verdicts(StringInfo json)
 	plh_json_close(json, '}');
 }
 
-/* Who it is, and how large. */
 static void
 put_process(StringInfo json, const PlhExplainedProcess *process, const PlhExplanation *explanation)
 {
@@ -174,7 +170,6 @@ put_contexts(StringInfo json, const PlhAccount *account, const PlhProfileImage *
 	plh_json_close(json, ']');
 }
 
-/* What the process is made of, as it last counted itself. */
 static void
 put_account(StringInfo json, const PlhAccount *account, const PlhProfileImage *image)
 {

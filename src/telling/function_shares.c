@@ -95,7 +95,6 @@ put_named_forward(PlhFunctionShares *shares)
 	}
 }
 
-/* How many functions are told. */
 static int
 told_of(const PlhFunctionShares *shares)
 {

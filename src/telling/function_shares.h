@@ -67,9 +67,7 @@ plh_function_shares_percent(const PlhFunctionShares *shares, int64 bytes)
 extern bool plh_function_shares_name_site(const PlhFinding *finding,
 										  const PlhProfileImage *image, PlhStackTexts *texts);
 
-/*
- * The path of the binary of a function that is told without a name; NULL where all have theirs.
- */
+/* The path of the binary of a function that is told without a name; NULL where all have theirs. */
 extern const char *plh_function_shares_nameless(const PlhFinding *finding,
 												const PlhProfileImage *image,
 												PlhStackTexts *texts);

@@ -14,9 +14,6 @@
 #include "telling/site_family.h"
 #include "telling/image_findings.h"
 
-/*
- * The findings of an image, by the baseline of its process if there is one.
- */
 PlhFindings *
 plh_image_findings_find(const PlhProfileImage *image)
 {
@@ -57,9 +54,6 @@ is_known_cache(const PlhFinding *finding, const PlhListedSite *listed)
 	return finding->kind == PLH_KIND_CACHE_GROWS && site->module != NULL && !is_of_server(site);
 }
 
-/*
- * Describe the site of a finding, in the current memory context, referring to the image.
- */
 PlhShown
 plh_image_findings_describe(const PlhFinding *finding, const PlhProfileImage *image,
 							PlhStackTexts *texts,
@@ -76,10 +70,6 @@ plh_image_findings_describe(const PlhFinding *finding, const PlhProfileImage *im
 	return listed->has_stack && is_known_cache(finding, listed) ? PLH_KNOWN_CACHE : PLH_SHOWN;
 }
 
-/*
- * The name of the contexts that it is about, or those of the site that the finding is named after,
- * if it is; NULL where there are none.
- */
 const char *
 plh_image_findings_contexts(const PlhFinding *finding, const PlhListedSite *named,
 							const PlhProfileImage *image)

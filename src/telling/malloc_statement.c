@@ -115,7 +115,6 @@ find_running(PlhMallocStatement *found, const PlhFinding *finding,
 	return true;
 }
 
-/* Was the process counted before that time? */
 static bool
 is_counted_before(const PlhProfileHeader *header, TimestampTz at)
 {
@@ -157,9 +156,6 @@ find_by_activity(PlhMallocStatement *found, const PlhFinding *finding, const Plh
 	found->evidence = PLH_PHRASE(true, malloc_of_unknown);
 }
 
-/*
- * Find it for a finding on a process, in the current memory context.
- */
 PlhMallocStatement
 plh_malloc_statement_find(const PlhFinding *finding, const PlhProfileImage *image)
 {

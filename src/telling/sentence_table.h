@@ -16,25 +16,20 @@
  */
 
 SECTION("Who it is, and how large")
-SENTENCE(size, "it lives",
-		 "{who}: {bytes} of private memory.", NULL)
+SENTENCE(size, "it lives", "{who}: {bytes} of private memory.", NULL)
 SENTENCE(size_counted, "it is gone",
 		 "{who}: {bytes} of private memory when it was last counted.", NULL)
-SENTENCE(size_unknown, "it is gone, and was never counted",
-		 "{who}: its size is not known.", NULL)
+SENTENCE(size_unknown, "it is gone, and was never counted", "{who}: its size is not known.", NULL)
 SENTENCE(shared, "it has touched 32 MB of shared memory",
 		 "In top, its RES also includes {bytes} of shared memory, such as shared buffers. That exists once for all processes.", NULL)
 
 SECTION("What it is made of")
-PHRASE(ago, "a time that has passed until now",
-	   "{age} ago", "{age} before it died")
-PHRASE(before_dump, "the same, of a dump",
-	   "{age} before the dump", NULL)
+PHRASE(ago, "a time that has passed until now", "{age} ago", "{age} before it died")
+PHRASE(before_dump, "the same, of a dump", "{age} before the dump", NULL)
 PHRASE(before_silence, "the same, where it is not known when it died",
 	   "{age} before it was last heard of", NULL)
 SENTENCE(not_counted, "no count yet",
-		 "It has not counted its memory contexts yet.",
-		 "It had not counted its memory contexts.")
+		 "It has not counted its memory contexts yet.", "It had not counted its memory contexts.")
 SENTENCE(counted, "it has counted its contexts and malloc",
 		 "The last count, {ago}, found {contexts} in memory contexts, {outside} from malloc outside of them, and {freed} that was freed but is kept by malloc.",
 		 "The last count, {ago}, found {contexts} in memory contexts, {outside} from malloc outside of them, and {freed} that was freed but was kept by malloc.")
@@ -45,15 +40,12 @@ SENTENCE(counted_without_malloc, "malloc is not glibc's",
 		 "The last count, {ago}, found {contexts} in memory contexts and {outside} outside of them. Its malloc was not glibc's, so it is not known what malloc kept.")
 SENTENCE(free_in_contexts, "there was free space inside contexts",
 		 "Of the memory in contexts, {bytes} was free space inside them.", NULL)
-SENTENCE(elsewhere, "part of private memory belongs to neither",
-		 "{bytes} was elsewhere.", NULL)
+SENTENCE(elsewhere, "part of private memory belongs to neither", "{bytes} was elsewhere.", NULL)
 SENTENCE(unwritten, "more was allocated than takes memory",
 		 "The process looks {bytes} smaller, because that part was never written to.",
 		 "The process looked {bytes} smaller, because that part had never been written to.")
-SENTENCE(kinds, "contexts were counted",
-		 "Memory contexts by kind: {list}, {rest} in others.", NULL)
-SENTENCE(kinds_all, "the same, and there are no others",
-		 "Memory contexts by kind: {list}.", NULL)
+SENTENCE(kinds, "contexts were counted", "Memory contexts by kind: {list}, {rest} in others.", NULL)
+SENTENCE(kinds_all, "the same, and there are no others", "Memory contexts by kind: {list}.", NULL)
 PHRASE(kind, "in that list", "{bytes} for {title}", NULL)
 PHRASE(kind_many, "in that list", "{bytes} for {title} ({count} contexts)", NULL)
 PHRASE(kind_named, "in that list, of a name that is not known", "{bytes} in {title}", NULL)
@@ -87,8 +79,7 @@ SENTENCE(grew, "it grew, and has stopped",
 		 "Private memory grew by {bytes} from {since} on, within {span} ({rate}).",
 		 "Private memory had grown by {bytes} from {since} on, within {span} ({rate}).")
 SENTENCE(rests_since, "it has stopped growing",
-		 "It has hardly changed in the {age} since.",
-		 "It had hardly changed in the {age} since.")
+		 "It has hardly changed in the {age} since.", "It had hardly changed in the {age} since.")
 SENTENCE(fell_and_rests, "it fell, and rests since",
 		 "Private memory fell by {bytes} {age} ago, and has hardly changed since.",
 		 "Private memory had fallen by {bytes} {age} before the last count, and had hardly changed since.")
@@ -113,8 +104,7 @@ SENTENCE(peak_statement_most, "that call site was of several statements",
 		 "Statement that held most at that peak: {query}", NULL)
 SENTENCE(day_peak, "a statement of the last 24 hours took much more than there is now",
 		 "Its statements' highest peak of the last 24 hours: {bytes}, {ago}.", NULL)
-SENTENCE(day_statement, "its text is known",
-		 "Statement of that peak: {query}", NULL)
+SENTENCE(day_statement, "its text is known", "Statement of that peak: {query}", NULL)
 SENTENCE(day_allowed, "what it might take is known",
 		 "Its settings allowed {bytes} for a hash table, the most that a node of a plan may take.", NULL)
 SENTENCE(examples, "it is known what contexts are of",
@@ -122,17 +112,14 @@ SENTENCE(examples, "it is known what contexts are of",
 SENTENCE(examples_such, "the same of a few of them",
 		 "Contexts named \"{context}\", for example: {list}.", NULL)
 
-SENTENCE(contexts_are, "before findings",
-		 "{list}", NULL)
+SENTENCE(contexts_are, "before findings", "{list}", NULL)
 
 SECTION("A finding: what it is about")
-SENTENCE(verdict, "each of the three largest findings",
-		 "Verdict: {verdict} {cause}.", NULL)
+SENTENCE(verdict, "each of the three largest findings", "Verdict: {verdict} {cause}.", NULL)
 PHRASE(cause_site, "a call site", "at {site} in {context}", NULL)
 PHRASE(cause_contexts, "memory contexts", "({title})", NULL)
 PHRASE(cause_statement, "a statement",
-	   "(the running statement or transaction)",
-	   "(the last statement or transaction)")
+	   "(the running statement or transaction)", "(the last statement or transaction)")
 PHRASE(cause_malloc, "malloc", "(memory that malloc gave out outside of memory contexts)", NULL)
 PHRASE(cause_mapped, "what others map", "(memory that is neither in memory contexts nor malloc's)", NULL)
 PHRASE(cause_freed, "what malloc keeps", "(memory that malloc keeps although it was freed)", NULL)
@@ -156,8 +143,7 @@ PLURAL(share_part, "it holds a part",
 	   "This call site held {percent}% of the process' sampled memory.",
 	   "These call sites held {percent}% of the process' sampled memory.")
 
-SENTENCE(evidence, "the evidence: the sentences below",
-		 "{list}", NULL)
+SENTENCE(evidence, "the evidence: the sentences below", "{list}", NULL)
 
 SECTION("A finding: call sites")
 PLURAL(left, "a leak that grows now",
@@ -185,8 +171,7 @@ SENTENCE(part_unwritten, "part of it takes no memory",
 		 "At the last count part of it had not been written to, so it took less memory than that.", NULL)
 PLURAL(rates, "a leak",
 	   "It grew by {late} in the last transaction, and by {early} per transaction over the {early_count} before.",
-	   "It grew by {late} per transaction over the last {count} transactions, and by {early} over the {early_count} before.",
-	   NULL, NULL)
+	   "It grew by {late} per transaction over the last {count} transactions, and by {early} over the {early_count} before.", NULL, NULL)
 SENTENCE(rates_seconds, "its transactions were long",
 		 "Of a long transaction, each second counts as one.", NULL)
 SENTENCE(rates_all, "other transactions allocated nothing there",
@@ -205,24 +190,20 @@ SENTENCE(held_running, "a transaction that runs has left it in the session",
 		 "The last transaction held {bytes} allocated here, in memory that lives as long as the {noun}. It is not freed when the statement ends.")
 PLURAL(held, "a few transactions have left it",
 	   "{count} finished transaction left {bytes} of the {total} allocated here.",
-	   "{count} finished transactions left {bytes} of the {total} allocated here.",
-	   NULL, NULL)
+	   "{count} finished transactions left {bytes} of the {total} allocated here.", NULL, NULL)
 PLURAL(held_by_statements, "the same, and several statements",
 	   "{count} finished transaction left {bytes} of the {total} allocated here in at least {statements} statements.",
-	   "{count} finished transactions left {bytes} of the {total} allocated here in at least {statements} statements.",
-	   NULL, NULL)
+	   "{count} finished transactions left {bytes} of the {total} allocated here in at least {statements} statements.", NULL, NULL)
 SENTENCE(held_stays, "it lives",
 		 "It stays until the {noun} ends, unless the code that allocated it frees it.", NULL)
 
 SECTION("A finding: memory contexts")
 PLURAL(contexts, "contexts of a kind that is known",
 	   "At the last count {count} context for {title} held {bytes}.",
-	   "At the last count {count} contexts for {title} held {bytes}.",
-	   NULL, NULL)
+	   "At the last count {count} contexts for {title} held {bytes}.", NULL, NULL)
 PLURAL(contexts_named, "contexts of another name",
 	   "At the last count {count} context named \"{title}\" held {bytes}.",
-	   "At the last count {count} contexts named \"{title}\" held {bytes}.",
-	   NULL, NULL)
+	   "At the last count {count} contexts named \"{title}\" held {bytes}.", NULL, NULL)
 SENTENCE(contexts_added, "they keep becoming more",
 		 "Of these, {count} contexts and {bytes} were added after {since}.", NULL)
 SENTENCE(contexts_free, "they are mostly empty",
@@ -233,15 +214,12 @@ SENTENCE(cache, "a cache of PostgreSQL",
 		 "At the last count {title} held {bytes}, of which {late} was added after {since}.", NULL)
 SENTENCE(cache_rests, "it has all but stopped growing",
 		 "They had hardly grown since {since}.", NULL)
-SENTENCE(cache_is_no_leak, "a cache of PostgreSQL",
-		 "This is no leak.", NULL)
-SENTENCE(family, "what is known of contexts of that kind",
-		 "{what} {bound}", NULL)
+SENTENCE(cache_is_no_leak, "a cache of PostgreSQL", "This is no leak.", NULL)
+SENTENCE(family, "what is known of contexts of that kind", "{what} {bound}", NULL)
 
 SECTION("A finding: a statement")
 SENTENCE(statement, "it holds more than its settings allow",
-		 "The running {noun} holds {bytes}.",
-		 "The last {noun} held {bytes}.")
+		 "The running {noun} holds {bytes}.", "The last {noun} held {bytes}.")
 SENTENCE(statement_most_unwritten, "most of it takes no memory",
 		 "The running {noun} has allocated {bytes}, most of which had not been written to at the last count.",
 		 "The last {noun} had allocated {bytes}, most of which had not been written to at the last count.")
@@ -250,8 +228,7 @@ SENTENCE(statement_part_unwritten, "part of it takes no memory",
 		 "The last {noun} had allocated {bytes}, part of which had not been written to at the last count.")
 SENTENCE(statement_counted, "part of it came after the last count",
 		 "{bytes} of that was counted, and samples show the rest, which came later.", NULL)
-SENTENCE(shares, "call sites have much of it",
-		 "By call site: {list}.", NULL)
+SENTENCE(shares, "call sites have much of it", "By call site: {list}.", NULL)
 PHRASE(share, "in that list", "{percent}% at {site} in {context}", NULL)
 PHRASE(share_largest, "in that list, of a function that is called at several lines",
 	   "{percent}% at {site} in {context} ({most}% at {name})", NULL)
@@ -278,8 +255,7 @@ SENTENCE(limit_settings, "maintenance, or decoding",
 		 "Its settings, such as maintenance_work_mem, allow {limit}.",
 		 "Its settings, such as maintenance_work_mem, allowed {limit}.")
 SENTENCE(limit_sorts, "sorts",
-		 "work_mem allows {limit} for each sort.",
-		 "work_mem allowed {limit} for each sort.")
+		 "work_mem allows {limit} for each sort.", "work_mem allowed {limit} for each sort.")
 SENTENCE(limit_hashes, "hash tables",
 		 "work_mem and hash_mem_multiplier allow {limit} for each hash table.",
 		 "work_mem and hash_mem_multiplier allowed {limit} for each hash table.")
@@ -290,14 +266,12 @@ SENTENCE(besides, "contexts of another kind have much of it, too",
 		 "Besides, {bytes} is held for {title}. {what}",
 		 "Besides, {bytes} was held for {title}. {what}")
 SENTENCE(held_for, "no call site is named",
-		 "{bytes} of it is held for {title}. {what}",
-		 "{bytes} of it was held for {title}. {what}")
+		 "{bytes} of it is held for {title}. {what}", "{bytes} of it was held for {title}. {what}")
 SENTENCE(ends_with_transaction, "it lives, and the memory is the transaction's",
 		 "The memory is freed at COMMIT or ROLLBACK at the latest.", NULL)
 SENTENCE(ends_with_statement, "it lives, and the memory is the statement's",
 		 "The memory is freed when the statement ends, or its cursor is closed.", NULL)
-SENTENCE(ends, "it lives, and the memory is of both",
-		 "The memory is freed when it ends.", NULL)
+SENTENCE(ends, "it lives, and the memory is of both", "The memory is freed when it ends.", NULL)
 PHRASE(noun_statement, "a statement", "statement", NULL)
 PHRASE(noun_transaction, "a transaction", "transaction", NULL)
 PHRASE(noun_either, "either", "statement or transaction", NULL)
@@ -305,15 +279,13 @@ PHRASE(noun_either, "either", "statement or transaction", NULL)
 SECTION("A finding: the process as a whole")
 SENTENCE(process_grown, "what it keeps has grown",
 		 "At the last count this {noun} held {bytes} that no statement will free: {growth} more than {span} earlier, {late} of it in the second half of that time. No single cause explains most of it.", NULL)
-SENTENCE(process_parts, "kinds of contexts have much of it",
-		 "Its largest parts: {list}.", NULL)
+SENTENCE(process_parts, "kinds of contexts have much of it", "Its largest parts: {list}.", NULL)
 PHRASE(process_part, "in that list", "{bytes} {title}", NULL)
 SENTENCE(malloc_grown, "malloc has given out much outside of contexts",
 		 "At the last count malloc had given out {bytes} outside of memory contexts, {growth} more than {span} earlier, {late} of it in the second half of that time.", NULL)
 SENTENCE(malloc_large, "the same, and it has not grown",
 		 "At the last count malloc had given out {bytes} outside of memory contexts, no more than {span} earlier.", NULL)
-SENTENCE(malloc_sampled, "malloc is sampled",
-		 "The call sites of {bytes} of it are known.", NULL)
+SENTENCE(malloc_sampled, "malloc is sampled", "The call sites of {bytes} of it are known.", NULL)
 SENTENCE(malloc_unsampled, "there are threads that are not sampled",
 		 "Threads that are not sampled have allocated {other} in all.", NULL)
 SENTENCE(mapped_grown, "something else maps memory",
@@ -323,8 +295,7 @@ PHRASE(late_none, "the second half has nothing", "none", NULL)
 SENTENCE(freed, "malloc keeps much that was freed",
 		 "malloc keeps {bytes} that was freed, besides {other} in use.",
 		 "malloc kept {bytes} that was freed, besides {other} in use.")
-SENTENCE(freed_until_end, "it lives",
-		 "The kernel gets it back when the {noun} ends.", NULL)
+SENTENCE(freed_until_end, "it lives", "The kernel gets it back when the {noun} ends.", NULL)
 SENTENCE(malloc_by_samples, "samples of malloc are of one statement",
 		 "By its samples, {bytes} of that was allocated for one statement.", NULL)
 SENTENCE(malloc_while_ran, "it came while a statement ran",
@@ -335,8 +306,7 @@ SENTENCE(malloc_at_begin, "it came when the statement began that runs",
 		 "Of this, {bytes} came after the last count before the running statement began. Either that statement allocated it, or a short one just before it.", NULL)
 SENTENCE(malloc_before_counts, "nothing was counted before that",
 		 "Nothing was counted before the running statement began. Either that statement allocated this, or an earlier one.", NULL)
-SENTENCE(malloc_of_unknown, "neither",
-		 "It is not known which statement allocated this.", NULL)
+SENTENCE(malloc_of_unknown, "neither", "It is not known which statement allocated this.", NULL)
 SENTENCE(libraries, "no call site of malloc is known",
 		 "Libraries that call malloc, loaded by this process: {loaded}; linked to the server: {linked}.", NULL)
 PHRASE(libraries_none, "there are none", "none", NULL)
@@ -346,8 +316,7 @@ SENTENCE(libraries_unknown, "its maps can't be read",
 		 "It is not known which libraries it has loaded.", NULL)
 
 SECTION("A finding: how old, by which routine, for which statement")
-SENTENCE(ages, "the largest finding, at one call site",
-		 "{list}", NULL)
+SENTENCE(ages, "the largest finding, at one call site", "{list}", NULL)
 SENTENCE(age_old, "nearly all is old, as in a cache",
 		 "{percent} of what this call site holds is older than {age}.",
 		 "{percent} of what this call site held was older than {age}.")
@@ -370,27 +339,21 @@ SENTENCE(age_even, "as much is left of each time's allocations as of the next",
 SENTENCE(age_between, "about as much",
 		 "Of what it allocated since {since}, {most} to {percent} is left, in steps of {span}.",
 		 "Of what it allocated since {since}, {most} to {percent} was left, in steps of {span}.")
-SENTENCE(site_is, "the binary lacks the name of the function",
-		 "The site is {site}.", NULL)
+SENTENCE(site_is, "the binary lacks the name of the function", "The site is {site}.", NULL)
 SENTENCE(routines, "functions in SQL or a procedural language led there",
 		 "Allocated in {routines}.", NULL)
 SENTENCE(routines_most, "the same of several call sites",
 		 "The largest part was allocated in {routines}.", NULL)
 SENTENCE(query_holds_most, "of several statements",
-		 "Statement that holds most: {query}",
-		 "Statement that held most: {query}")
-SENTENCE(query_such_as, "of contexts",
-		 "Allocated by statements such as: {query}", NULL)
+		 "Statement that holds most: {query}", "Statement that held most: {query}")
+SENTENCE(query_such_as, "of contexts", "Allocated by statements such as: {query}", NULL)
 SENTENCE(query_of_form, "of several transactions",
 		 "Allocated by statements of this form: {query}", NULL)
-SENTENCE(query_of_one, "of one transaction",
-		 "Allocated by the statement: {query}", NULL)
+SENTENCE(query_of_one, "of one transaction", "Allocated by the statement: {query}", NULL)
 
 SECTION("A finding: what to do next")
-SENTENCE(next, "each finding",
-		 "Next: {next}", NULL)
-SENTENCE(help, "contexts or functions that are known",
-		 "{help}", NULL)
+SENTENCE(next, "each finding", "Next: {next}", NULL)
+SENTENCE(help, "contexts or functions that are known", "{help}", NULL)
 SENTENCE(report_to_authors, "a leak in an extension",
 		 "Report this to the authors of {library}, with what pg_leakhunt_suspects shows as \"stack\".", NULL)
 SENTENCE(language_ran, "a leak in a procedural language",
@@ -499,8 +462,7 @@ SENTENCE(statement_or_settings, "the same, where settings are malloc's, too",
 		 "PostgreSQL keeps large values of set_config by malloc, too.", NULL)
 SENTENCE(linked_or_settings, "nothing loaded, where settings are malloc's, too",
 		 "See first whether the {noun} sets large values with SET or set_config, which PostgreSQL keeps by malloc. Then see which of these libraries it uses.", NULL)
-SENTENCE(linked, "nothing loaded",
-		 "See which of these libraries the {noun} uses.", NULL)
+SENTENCE(linked, "nothing loaded", "See which of these libraries the {noun} uses.", NULL)
 SENTENCE(mapped_by_unknown, "mapped memory, and nothing loaded that is known to map",
 		 "Look for code that maps memory by itself, such as Python's objects and JIT compilers.", NULL)
 SENTENCE(check_malloc, "malloc is not sampled",
@@ -511,21 +473,17 @@ SENTENCE(track_malloc, "it is switched off",
 		 "To see call sites of malloc and their statements, turn pg_leakhunt.track_malloc on.", NULL)
 PLURAL(more_findings, "there are more than three",
 	   "{count} more finding is in pg_leakhunt_suspects.",
-	   "{count} more findings are in pg_leakhunt_suspects.",
-	   NULL, NULL)
+	   "{count} more findings are in pg_leakhunt_suspects.", NULL, NULL)
 PLURAL(hidden_findings, "patterns hide some",
 	   "{count} finding is hidden by pg_leakhunt_suppressions.",
-	   "{count} findings are hidden by pg_leakhunt_suppressions.",
-	   NULL, NULL)
+	   "{count} findings are hidden by pg_leakhunt_suppressions.", NULL, NULL)
 
 SENTENCE(names_missing, "a binary lacks names of functions (of a page)",
 		 "Function names of {library} are missing; pg_leakhunt_symbols says how to see them.", NULL)
 
 SECTION("No finding: why, and what to do to know more")
-SENTENCE(no_verdict, "nothing is suspect",
-		 "Verdict: none. {reason}", NULL)
-SENTENCE(no_verdict_yet, "something may become a finding",
-		 "Verdict: none yet. {reason}", NULL)
+SENTENCE(no_verdict, "nothing is suspect", "Verdict: none. {reason}", NULL)
+SENTENCE(no_verdict_yet, "something may become a finding", "Verdict: none yet. {reason}", NULL)
 SENTENCE(not_loaded, "it has not loaded pg_leakhunt",
 		 "It has not loaded pg_leakhunt, so no more is known of it.", NULL)
 SENTENCE(load_it, "the same",
@@ -554,8 +512,7 @@ SENTENCE(make_room, "either of them",
 		 "Make /dev/shm larger, or set pg_leakhunt.profile_directory.", NULL)
 SENTENCE(not_sampled, "sampling is off",
 		 "It is not sampled: pg_leakhunt.enabled is off, or pg_leakhunt_stop() was called. The call sites of what it has allocated since its last sample, {age} ago, are not known.", NULL)
-SENTENCE(start_it, "the same",
-		 "SELECT pg_leakhunt_start({pid}), and ask again.", NULL)
+SENTENCE(start_it, "the same", "SELECT pg_leakhunt_start({pid}), and ask again.", NULL)
 SENTENCE(not_all_sampled, "scope is long_lived",
 		 "Only memory contexts that live as long as the session are sampled; what a statement holds is not.", NULL)
 SENTENCE(start_all, "the same",
@@ -590,8 +547,7 @@ SENTENCE(outside_largest, "malloc is sampled",
 		 "The largest part of it that was sampled is {bytes} at {site} in {context}.", NULL)
 SENTENCE(see_history, "malloc has given out much",
 		 "SELECT * FROM pg_leakhunt_history({pid}) shows when it grew.", NULL)
-SENTENCE(ask_later, "and it has not rested yet",
-		 "Ask again later.", NULL)
+SENTENCE(ask_later, "and it has not rested yet", "Ask again later.", NULL)
 SENTENCE(growth_unknown, "it grows",
 		 "It has grown, but not for long enough to tell why.",
 		 "It had grown, but not for long enough to tell why.")
@@ -622,14 +578,12 @@ SENTENCE(stays_uncertain, "a call site has it, by few samples",
 		 "The largest part of what stays is {bytes} at {site} in {context}. This is too uncertain for a verdict ({interval}).", NULL)
 PLURAL(stays_few, "the same, in few transactions",
 	   "The largest part of what stays is {bytes} at {site} in {context}. It was allocated in only {count} transaction; a verdict needs at least {least} (a long transaction counts once per second).",
-	   "The largest part of what stays is {bytes} at {site} in {context}. It was allocated in only {count} transactions; a verdict needs at least {least} (a long transaction counts once per second).",
-	   NULL, NULL)
+	   "The largest part of what stays is {bytes} at {site} in {context}. It was allocated in only {count} transactions; a verdict needs at least {least} (a long transaction counts once per second).", NULL, NULL)
 SENTENCE(stays_slower, "the same, ever more slowly",
 		 "The largest part of what stays is {bytes} at {site} in {context}. It grew at {percent}% of the rate before, as a cache does that fills up.", NULL)
 SENTENCE(stays_untold, "the same, for another reason",
 		 "The largest part of what stays is {bytes} at {site} in {context}. Its growth so far does not tell a leak from a cache.", NULL)
-SENTENCE(ask_in, "it grows",
-		 "Ask again in {count} s.", NULL)
+SENTENCE(ask_in, "it grows", "Ask again in {count} s.", NULL)
 SENTENCE(mostly_outside, "most of it is outside of contexts",
 		 "Most of its memory is outside of memory contexts.", NULL)
 SENTENCE(sample_finer, "finer samples would help",
@@ -638,38 +592,29 @@ SENTENCE(sample_finer, "finer samples would help",
 SECTION("The server")
 PLURAL(server, "the reader sees all processes",
 	   "{count} process of this server has {bytes} of private memory in all.",
-	   "{count} processes of this server have {bytes} of private memory in all.",
-	   NULL, NULL)
+	   "{count} processes of this server have {bytes} of private memory in all.", NULL, NULL)
 PLURAL(server_visible, "the reader sees some",
 	   "{count} process of this server that you may see has {bytes} of private memory in all.",
-	   "{count} processes of this server that you may see have {bytes} of private memory in all.",
-	   NULL, NULL)
-SENTENCE(server_no_finding, "nothing is suspect",
-		 "There is no finding.", NULL)
+	   "{count} processes of this server that you may see have {bytes} of private memory in all.", NULL, NULL)
+SENTENCE(server_no_finding, "nothing is suspect", "There is no finding.", NULL)
 PLURAL(server_too_little, "nothing is known",
 	   "There is no finding, as too little is known of it.",
-	   "There is no finding, as too little is known of any of them.",
-	   NULL, NULL)
+	   "There is no finding, as too little is known of any of them.", NULL, NULL)
 PLURAL(server_verdict, "each of the three largest causes",
 	   "Verdict: {verdict} {cause}. In {count} process, that is {bytes}.",
-	   "Verdict: {verdict} {cause}. In {count} processes, that is {bytes}.",
-	   NULL, NULL)
+	   "Verdict: {verdict} {cause}. In {count} processes, that is {bytes}.", NULL, NULL)
 PLURAL(server_more, "there are more",
 	   "{count} more cause is in pg_leakhunt_suspects.",
-	   "{count} more causes are in pg_leakhunt_suspects.",
-	   NULL, NULL)
+	   "{count} more causes are in pg_leakhunt_suspects.", NULL, NULL)
 PLURAL(server_uncounted, "processes without a profile that are large",
 	   "{count} process has not counted memory that is mostly outside of memory contexts; {bytes} of private memory in all.",
-	   "{count} processes have not counted memory that is mostly outside of memory contexts; {bytes} of private memory in all.",
-	   NULL, NULL)
+	   "{count} processes have not counted memory that is mostly outside of memory contexts; {bytes} of private memory in all.", NULL, NULL)
 PLURAL(server_small, "processes without a profile that are small",
 	   "{count} process has allocated too little to tell; {bytes} of private memory in all.",
-	   "{count} processes have allocated too little to tell; {bytes} of private memory in all.",
-	   NULL, NULL)
+	   "{count} processes have allocated too little to tell; {bytes} of private memory in all.", NULL, NULL)
 PLURAL(server_unloaded, "processes without pg_leakhunt",
 	   "{count} process has no profile, and may not have loaded pg_leakhunt; {bytes} of private memory in all.",
-	   "{count} processes have no profile, and may not have loaded pg_leakhunt; {bytes} of private memory in all.",
-	   NULL, NULL)
+	   "{count} processes have no profile, and may not have loaded pg_leakhunt; {bytes} of private memory in all.", NULL, NULL)
 PHRASE(type_of_application, "in the next two", "{title}, application {name}", NULL)
 SENTENCE(alike, "four or more processes of one type are alike, without a finding",
 		 "{count} processes of type {name} are alike: they have {each} each on average, the largest {most}, and no finding. Only the largest is listed.", NULL)

@@ -71,7 +71,6 @@ append_field(StringInfo text, const char *brace, const PlhFields *fields)
 	return brace + 1 + length + 1;
 }
 
-/* The words of a sentence, by tense and number. */
 static const char *
 words_of(const Row *row, bool alive, int64 count)
 {
@@ -82,7 +81,6 @@ words_of(const Row *row, bool alive, int64 count)
 	return many ? row->gone_many : row->gone;
 }
 
-/* Append the words with the fields in them. */
 static void
 append_words(StringInfo text, const char *words, const PlhFields *fields)
 {

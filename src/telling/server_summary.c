@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "judge/suspect.h"
+#include "reader/database_text.h"
 #include "report/words.h"
 #include "telling/server_summary.h"
 
@@ -43,7 +44,6 @@ copy_text(const char *text)
 	return text == NULL ? NULL : pstrdup(text);
 }
 
-/* What the summary needs of a finding. */
 static PlhSummarizedFinding *
 copy_finding(const PlhToldFinding *told)
 {
@@ -72,17 +72,10 @@ plh_server_summary_enter(const PlhExplainedProcess *process, const PlhExplanatio
 	return summarized;
 }
 
-/* Are two texts the same, or both missing? */
-static bool
-is_same(const char *left, const char *right)
-{
-	return left == NULL || right == NULL ? left == right : strcmp(left, right) == 0;
-}
-
 static bool
 is_same_cause(const PlhSummarizedFinding *left, const PlhSummarizedFinding *right)
 {
-	return is_same(left->verdict, right->verdict) && is_same(left->cause, right->cause);
+	return plh_texts_are_same(left->verdict, right->verdict) && plh_texts_are_same(left->cause, right->cause);
 }
 
 /* What is told of a process first; NULL without a finding. */
@@ -99,12 +92,11 @@ is_same_kind(const PlhSummarized *left, const PlhSummarized *right)
 	const PlhSummarizedFinding *one = first_finding(left);
 	const PlhSummarizedFinding *other = first_finding(right);
 
-	return is_same(left->backend_type, right->backend_type) &&
-		is_same(left->application_name, right->application_name) &&
+	return plh_texts_are_same(left->backend_type, right->backend_type) &&
+		plh_texts_are_same(left->application_name, right->application_name) &&
 		(one == NULL || other == NULL ? one == other : is_same_cause(one, other));
 }
 
-/* Add a finding to the causes. */
 static void
 add_cause(List **causes, const PlhSummarizedFinding *finding)
 {
@@ -153,7 +145,6 @@ find_causes(const List *processes)
 	return causes;
 }
 
-/* How many processes, and how large they are. */
 static void
 tell_sum(PlhSaid *text, const List *processes, bool sees_all)
 {
@@ -178,7 +169,6 @@ is_any_judged(const List *processes)
 	return false;
 }
 
-/* The largest causes. */
 static void
 tell_causes(PlhSaid *text, const List *causes, const List *processes)
 {

@@ -13,8 +13,5 @@
 /* NULL: nothing is known. */
 extern const PlhFamily *plh_site_family(const PlhStackText *stack);
 
-/*
- * Is the stack that of one of the server's own caches?  "flags" tell which:
- * PLH_FUNCTION_BOUNDED_CACHE, PLH_FUNCTION_CATALOG_CACHE.
- */
+/* "flags" tell which caches: PLH_FUNCTION_BOUNDED_CACHE, PLH_FUNCTION_CATALOG_CACHE. */
 extern bool plh_site_family_is_cache(const PlhStackText *stack, int flags);

@@ -21,7 +21,6 @@
  */
 #define UNWRITTEN_PART 8
 
-/* The own memory of a process, now, or at the last count; -1 if not known. */
 int64
 plh_size_sentences_own_bytes(const PlhExplainedProcess *process)
 {
@@ -39,7 +38,6 @@ append_known(StringInfo text, const char *introduction, const char *word)
 		appendStringInfo(text, ", %s%s", introduction, word);
 }
 
-/* Append when and how it died. */
 static void
 append_death(StringInfo text, const PlhDeath *death)
 {
@@ -96,7 +94,6 @@ plh_size_sentences_ago(const PlhExplainedProcess *process, TimestampTz at)
 								PLH_FIELDS(.age = plh_words_duration(at, process->now)));
 }
 
-/* What it was made of when it was last counted. */
 static void
 say_counted(PlhSaid *said, const PlhExplainedProcess *process)
 {
@@ -181,7 +178,6 @@ kind_phrase(const PlhFamilyAccount *family, const PlhProfileImage *image)
 	return plh_sentences_phrase(is_many ? PLH_SAYS_kind_many : PLH_SAYS_kind, true, &fields);
 }
 
-/* The families of memory contexts that have most. */
 static void
 say_families(PlhSaid *said, const PlhExplainedProcess *process, const PlhAccount *account)
 {
@@ -262,7 +258,6 @@ say_unfinished_growth(PlhSaid *said, const PlhExplainedProcess *process,
 						   PLH_SAYS_grown_open : PLH_SAYS_grown_open_counted, true, &fields);
 }
 
-/* By how much it has grown, and whether that is over. */
 static void
 say_growth(PlhSaid *said, bool alive, const PlhCourse *course)
 {
@@ -304,7 +299,6 @@ say_rest_after_fall(PlhSaid *said, bool alive, const PlhCourse *course)
 					   PLH_SAYS_larger_and_rests, alive, &fields);
 }
 
-/* It has not grown. */
 static void
 say_rest(PlhSaid *said, const PlhExplainedProcess *process, const PlhCourse *course)
 {

@@ -14,9 +14,7 @@
 #define LEAK_PREFIX "leak:"
 #define CONTEXT_PREFIX "context:"
 
-/*
- * Fill in a suppression, which refers to the texts that are given.
- */
+/* Fill in a suppression, which refers to the texts that are given. */
 void
 plh_suppression_parse(PlhSuppression *suppression, const char *given, const char *reason)
 {
@@ -93,9 +91,6 @@ plh_suppression_matches(const PlhSuppression *suppression,
 	return false;
 }
 
-/*
- * Does any suppression match a site?
- */
 bool
 plh_suppression_any(const PlhSuppressions *suppressions,
 					const char *context_name, const PlhStackText *stack)

@@ -24,7 +24,6 @@ copy_column(HeapTuple row, int column, MemoryContext memory)
 	return value == NULL ? NULL : MemoryContextStrdup(memory, value);
 }
 
-/* Execute a SELECT within SPI. */
 static void
 execute(const char *query)
 {

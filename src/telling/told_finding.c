@@ -14,7 +14,6 @@
 #include "telling/told_finding.h"
 #include "telling/verdict_words.h"
 
-/* What a finding is called, behind its verdict. */
 static const char *
 cause_of(const PlhFinding *finding, const PlhListedSite *listed, const PlhProfileImage *image)
 {
@@ -77,7 +76,6 @@ find_libraries(PlhToldFinding *told, PlhSaid *evidence, const PlhFoundIn *in)
 	plh_advice_say_libraries(evidence, &callers);
 }
 
-/* What the process has loaded that may have memory outside of contexts. */
 static const char *
 loaded_of(const PlhFinding *finding, const PlhProfileImage *image)
 {

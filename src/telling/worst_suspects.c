@@ -117,7 +117,6 @@ describe(Search *search, const PlhFinding *finding,
 		(search->suppressions->count == 0 || plh_symbols_left_out(search->symbols) == left_out);
 }
 
-/* Add the suspects of a process that are not suppressed. */
 static void
 judge(Search *search, const PlhProfileImage *image)
 {
@@ -171,9 +170,6 @@ compare_suspects(const void *a, const void *b)
 	return left->bytes > right->bytes ? -1 : left->bytes < right->bytes;
 }
 
-/*
- * Find the worst suspects of the processes in "figures" for a caller who began at that time.
- */
 PlhWorstSuspects *
 plh_worst_suspects_find(const PlhServerFigures *figures, const PlhSuppressions *suppressions,
 						PlhRoleFilter may_see, int64 begun_us)
