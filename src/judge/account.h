@@ -13,8 +13,7 @@
 /* The contexts of a family, as of the last census. */
 typedef struct PlhFamilyAccount
 {
-	const PlhFamily *family;	/* NULL: contexts of one name that is not
-								 * known */
+	const PlhFamily *family;	/* NULL: of one name that is not known */
 	const PlhContextRecord *largest;	/* of its names, that with most bytes */
 	const char *largest_name;	/* of these, in the process' encoding */
 	const PlhContextRecord *exemplified;	/* the largest of those with
@@ -22,8 +21,7 @@ typedef struct PlhFamilyAccount
 	bool		lasting;		/* they end no sooner than the session */
 	int64		bytes;
 	int64		contexts;
-	int64		rises;			/* number of censuses with more contexts than
-								 * ever */
+	int64		rises;			/* censuses with more contexts than ever */
 	TimestampTz first_at;		/* of the first census that counted some */
 
 	/*

@@ -52,7 +52,8 @@ figure(const PlhProfileHeader *header, const PlhHistoryPoint *point,
 			break;
 	}
 	return Max(0, plh_course_sound(point->own_bytes) - plh_course_sound(point->malloc_bytes) -
-			   plh_course_sound(point->malloc_free_bytes) - plh_course_sound(header->overhead_bytes));
+			   plh_course_sound(point->malloc_free_bytes) -
+			   plh_course_sound(header->overhead_bytes));
 }
 
 /* The points of the history, which the last census follows. */

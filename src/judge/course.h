@@ -78,8 +78,7 @@ typedef struct PlhTrend
 	TimestampTz now_at;
 	int			points;
 	int			rises;			/* points with more than at the last rise */
-	int64		risen;			/* what there was at the last of these; or at
-								 * first */
+	int64		risen;			/* at the last of these, or at first */
 	TimestampTz risen_at;
 	int64		fall;			/* the largest below what it had been before */
 } PlhTrend;

@@ -10,15 +10,12 @@ typedef enum PlhFamilyKind
 {
 	PLH_FAMILY_CACHE,			/* PostgreSQL's own, for the session: full
 								 * when all objects that it uses are in it */
-	PLH_FAMILY_PLANS,			/* of each statement that the session has
-								 * prepared */
+	PLH_FAMILY_PLANS,			/* of prepared statements */
 	PLH_FAMILY_FUNCTIONS,		/* one for each that the session has called */
-	PLH_FAMILY_ROWS,			/* of each cursor that the session has made
-								 * and not closed */
+	PLH_FAMILY_ROWS,			/* of cursors that are not closed */
 	PLH_FAMILY_DECODING,		/* freed when the transaction has been sent */
 	PLH_FAMILY_NODES,			/* nodes of a plan, which a setting limits */
-	PLH_FAMILY_EXECUTOR,		/* what else nodes, expressions and functions
-								 * need */
+	PLH_FAMILY_EXECUTOR,		/* what else nodes and functions need */
 	PLH_FAMILY_STATEMENT		/* what else a statement or transaction needs */
 } PlhFamilyKind;
 

@@ -30,18 +30,15 @@ typedef struct PlhShare
 typedef struct PlhSitesFound
 {
 	bool		is_malloc;		/* they call malloc */
-	bool		is_over;		/* the transactions in which there were
-								 * samples */
+	bool		is_over;		/* the transactions that had samples */
 	int			sites;			/* that hold something */
 	int			statements;		/* of these sites */
 	int64		live_count;		/* chunks */
 	int64		total_bytes;	/* allocated there, freed or not */
 	int64		transactions;	/* in which there were samples */
-	int64		epochs;			/* the same, each second of a long one
-								 * counting as one */
+	int64		epochs;			/* the same; of a long one, seconds */
 	int64		age_epochs;		/* from the first sample to now, inclusive */
-	int64		early_epochs;	/* from the first sample to the early
-								 * checkpoint */
+	int64		early_epochs;	/* from there to the early checkpoint */
 	int64		early_bytes;	/* held at that checkpoint */
 	int64		late_epochs;	/* from there to now */
 	TimestampTz last_at;		/* of the last sample; 0 = not known */
@@ -52,8 +49,7 @@ typedef struct PlhContextsFound
 {
 	const PlhFamilyAccount *family;
 	int64		late_contexts;	/* more than in the middle of their time */
-	bool		is_scattered;	/* no site has much of what was sampled in
-								 * them */
+	bool		is_scattered;	/* no site has much of their samples */
 } PlhContextsFound;
 
 /* What is known of a statement, or of all of a transaction. */
@@ -77,8 +73,7 @@ typedef struct PlhFinding
 	int64		error_bytes;	/* 95% bound of these; 0: they were counted */
 	TimestampTz counted_at;		/* when the figures were true */
 	bool		has_baseline;
-	int64		growth_bytes;	/* of these bytes, since the baseline or since
-								 * the history began */
+	int64		growth_bytes;	/* since the baseline, or all history */
 	TimestampTz baseline_at;	/* 0 = not known */
 	int64		late_bytes;		/* gained since the middle of its time;
 								 * negative where more was freed */

@@ -12,7 +12,6 @@
 #include "judge/process_suspect.h"
 #include "judge/findings.h"
 #include "judge/site_suspects.h"
-#include "judge/statement_suspect.h"
 #include "reader/collections.h"
 
 /* What fewer subtransactions hold is not for their number. */
@@ -26,7 +25,7 @@ is_in(const PlhJudge *judge, const PlhSiteRecord *site, const PlhFamilyAccount *
 		return false;
 	if (family->family == NULL)
 		return site->key.context_name == family->largest->context_name;
-	return plh_site_suspects_family(judge, site) == family->family;
+	return plh_site_suspects_family(judge->image, site) == family->family;
 }
 
 /* The sites in contexts of that family that hold something, in the order of groups. */

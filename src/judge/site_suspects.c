@@ -102,9 +102,9 @@ plh_site_suspects_next(PlhGroupedSite *next, const PlhJudge *judge, uint32 *posi
 
 /* The family of the contexts of a site, if it is known. */
 const PlhFamily *
-plh_site_suspects_family(const PlhJudge *judge, const PlhSiteRecord *site)
+plh_site_suspects_family(const PlhProfileImage *image, const PlhSiteRecord *site)
 {
-	const PlhStringRecord *name = plh_profile_image_string(judge->image, site->key.context_name);
+	const PlhStringRecord *name = plh_profile_image_string(image, site->key.context_name);
 
 	return name == NULL ? NULL : plh_family_of(name->text);
 }
@@ -116,7 +116,7 @@ plh_site_suspects_family(const PlhJudge *judge, const PlhSiteRecord *site)
 static bool
 judges_sites_in(const PlhJudge *judge, const PlhSiteRecord *site)
 {
-	const PlhFamily *family = plh_site_suspects_family(judge, site);
+	const PlhFamily *family = plh_site_suspects_family(judge->image, site);
 
 	return family == NULL || family->kind == PLH_FAMILY_NODES ||
 		family->kind == PLH_FAMILY_EXECUTOR ||
@@ -303,7 +303,7 @@ add_to_statement(PlhJudge *judge, const PlhSuspectFacts *sum, const PlhSiteRecor
 		(int64) plh_sampling_error_bytes(sum->live_variance, sum->live_bytes, sum->live_samples);
 	if (known <= statement->largest_bytes)
 		return;
-	family = plh_site_suspects_family(judge, largest);
+	family = plh_site_suspects_family(judge->image, largest);
 	if (family == NULL || family->kind != PLH_FAMILY_NODES)
 		statement->largest_bytes = known;
 }

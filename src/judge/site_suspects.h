@@ -53,4 +53,5 @@ extern bool plh_site_suspects_next(PlhGroupedSite *next, const PlhJudge *judge, 
 extern void plh_site_suspects_sort(PlhGroupedSite *sites, int count);
 extern void plh_site_suspects_judge(PlhJudge *judge);
 extern void plh_site_suspects_add(PlhJudge *judge, const PlhFinding *finding);
-extern const PlhFamily *plh_site_suspects_family(const PlhJudge *judge, const PlhSiteRecord *site);
+extern const PlhFamily *plh_site_suspects_family(const PlhProfileImage *image,
+												 const PlhSiteRecord *site);

@@ -18,8 +18,7 @@ typedef struct PlhStatementSamples
 	double		variance;
 	int64		largest_bytes;	/* of the site that holds most, over all
 								 * statements, and that no node's limit covers */
-	int64		limit_bytes;	/* what a node may take, as of the largest
-								 * site */
+	int64		limit_bytes;	/* of a node, as of the largest site */
 } PlhStatementSamples;
 
 extern bool plh_statement_suspect_judge(PlhFinding *finding, const PlhStatementSamples *samples,

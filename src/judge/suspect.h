@@ -223,11 +223,9 @@ typedef struct PlhSuspectFacts
 	int64		transactions;	/* in which there were samples */
 	bool		is_session;		/* nobody frees it by itself */
 	bool		is_malloc;		/* of call sites of malloc */
-	bool		is_over;		/* the transactions in which there were
-								 * samples */
+	bool		is_over;		/* the transactions that had samples */
 	int64		limit_bytes;	/* what a statement may hold there */
-	PlhCheckpoint early;		/* of the first half of its life; epochs 0 =
-								 * none */
+	PlhCheckpoint early;		/* in the first half of life; epochs 0 = none */
 	int			sites;			/* that hold something; a single site counts
 								 * in any case */
 	int			statements;		/* of these sites */
@@ -241,8 +239,7 @@ typedef struct PlhJudgement
 {
 	PlhVerdict	verdict;
 	double		score;			/* 0 to 1; 0 without a verdict */
-	int64		error_bytes;	/* 95% bound of live_bytes; 0 without a
-								 * verdict */
+	int64		error_bytes;	/* 95% bound of live_bytes; 0: no verdict */
 	int64		late_bytes;		/* gained since the early checkpoint, 0 */
 	int64		late_samples;	/* without one; negative where more was */
 	int64		late_epochs;	/* freed */

@@ -54,10 +54,7 @@ static void
 say_by_kind(PlhSaid *said, const PlhProfileImage *image, PlhSentence session,
 			PlhSentence worker, PlhSentence passing, PlhSentence server)
 {
-	const PlhFields fields = {
-		.noun = plh_process_kind_noun(image),
-		.pid = image->header->pid
-	};
+	const PlhFields fields = {.noun = plh_process_kind_noun(image),.pid = image->header->pid};
 	const PlhSentence sentences[] = {
 		[PLH_PROCESS_SESSION] = session,
 		[PLH_PROCESS_BACKGROUND_WORKER] = worker,

@@ -10,7 +10,7 @@
 #include "base/sampling.h"
 #include "base/settings.h"
 #include "judge/process_suspect.h"
-#include "judge/statement_suspect.h"
+#include "judge/site_suspects.h"
 #include "judge/suspect.h"
 #include "process/profile_directory.h"
 #include "report/blamed_code.h"
@@ -271,15 +271,6 @@ largest_site(const PlhProfileImage *image, SiteKind kind)
 	return largest;
 }
 
-/* The family of the contexts of a site, if it is known. */
-static const PlhFamily *
-family_of(const PlhProfileImage *image, const PlhSiteRecord *site)
-{
-	const PlhStringRecord *name = plh_profile_image_string(image, site->key.context_name);
-
-	return name == NULL ? NULL : plh_family_of(name->text);
-}
-
 /* What was counted of a family, in contexts of the session or in others; or NULL. */
 static const PlhFamilyAccount *
 account_of(const PlhAccount *account, const PlhFamily *family, bool lasting)
@@ -309,7 +300,7 @@ bytes_of(const PlhProfileImage *image, const PlhSiteRecord *site,
 	if (site->key.lifetime == PLH_LIFETIME_PROCESS)
 		return header->malloc_bytes < 0 ? bytes :
 			Min(bytes, Max(0, header->malloc_bytes - header->context_bytes));
-	family = account_of(account, family_of(image, site), lasting);
+	family = account_of(account, plh_site_suspects_family(image, site), lasting);
 	if (family != NULL)
 		return Min(bytes, family->bytes);
 	return Min(bytes, lasting ? Max(0, header->context_bytes - header->passing_bytes) :
@@ -367,7 +358,7 @@ find_statement(PlhDoubt *doubt, const PlhDoubted *doubted)
 
 	if (site == NULL || site->counters.live_bytes < PLH_SUSPECT_LARGE_BYTES)
 		return false;
-	family = family_of(image, site);
+	family = plh_site_suspects_family(image, site);
 	nodes = account_of(account, family, false);
 	limit = plh_statement_suspect_limit(image, site);
 	if (nodes != NULL && family->kind == PLH_FAMILY_NODES &&
@@ -509,7 +500,7 @@ static const PlhFamilyAccount *
 cache_of(const PlhDoubted *doubted, const PlhSiteRecord *site)
 {
 	const PlhFamily *family = site == NULL ? NULL :
-		family_of(doubted->process->image, site);
+		plh_site_suspects_family(doubted->process->image, site);
 
 	if (family == NULL || family->kind != PLH_FAMILY_CACHE ||
 		family == plh_family_of("CacheMemoryContext"))

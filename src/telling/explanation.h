@@ -9,7 +9,6 @@
 #pragma once
 
 #include "nodes/pg_list.h"
-#include "symbols/symbols.h"
 #include "telling/doubt.h"
 #include "telling/suppression.h"
 #include "telling/told_finding.h"
@@ -20,8 +19,7 @@ typedef struct PlhExplanation
 	List	   *told;			/* of PlhToldFinding, all that are not
 								 * suppressed; the first three are in the text */
 	const PlhDoubt *doubt;		/* why there is none; else NULL */
-	const char *nameless;		/* path of a binary whose functions are told
-								 * without names; else NULL */
+	const char *nameless;		/* path of a binary without names; else NULL */
 	const PlhAccount *account;	/* NULL without a profile */
 	int64		own_bytes;		/* -1: not known */
 } PlhExplanation;

@@ -29,20 +29,17 @@ typedef struct PlhFunctionShare
 	const char *largest_site;	/* the site of all that holds most, if it is
 								 * one of several here; else NULL */
 	int64		largest_bytes;	/* of that */
-	bool		is_named;		/* it has the site that the finding is named
-								 * after */
+	bool		is_named;		/* the finding is named after its site */
 	int64		bytes;
 } PlhFunctionShare;
 
 typedef struct PlhFunctionShares
 {
-	PlhFunctionShare functions[PLH_SHARES]; /* those that are told, then
-											 * others */
+	PlhFunctionShare functions[PLH_SHARES]; /* those that are told come first */
 	int			count;
 	int			told;			/* of these: 0 where none has much */
 	int64		all;			/* that parts are parts of */
-	bool		has_more;		/* there are sites that are not known one by
-								 * one */
+	bool		has_more;		/* some sites are not known one by one */
 	int64		others;			/* what all have that are not told */
 	int64		others_most;	/* none of these has more */
 	int64		unknown;		/* headers of chunks, rounding, what is free,

@@ -55,8 +55,7 @@ typedef struct PlhSaid
 {
 	StringInfoData text;
 	Size		first_end;		/* where the first sentence ends */
-	List	   *begins;			/* of each line, the sentence that it begins
-								 * with */
+	List	   *begins;			/* of each line, its first sentence */
 } PlhSaid;
 
 extern void plh_sentences_begin(PlhSaid *said);

@@ -75,7 +75,8 @@ plh_server_summary_enter(const PlhExplainedProcess *process, const PlhExplanatio
 static bool
 is_same_cause(const PlhSummarizedFinding *left, const PlhSummarizedFinding *right)
 {
-	return plh_texts_are_same(left->verdict, right->verdict) && plh_texts_are_same(left->cause, right->cause);
+	return plh_texts_are_same(left->verdict, right->verdict) &&
+		plh_texts_are_same(left->cause, right->cause);
 }
 
 /* What is told of a process first; NULL without a finding. */

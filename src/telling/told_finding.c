@@ -37,10 +37,7 @@ say_share(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image
 {
 	int64		all = image->header->counters.live_bytes;
 	double		percent = all <= 0 ? 0.0 : 100.0 * finding->bytes / all;
-	const PlhFields fields = {
-		.count = finding->sites.sites,
-		.percent = psprintf("%.0f", percent)
-	};
+	const PlhFields fields = {.count = finding->sites.sites,.percent = psprintf("%.0f", percent)};
 
 	if (all <= 0)
 		return;
@@ -74,13 +71,6 @@ find_libraries(PlhToldFinding *told, PlhSaid *evidence, const PlhFoundIn *in)
 	callers = plh_malloc_callers_find(in->image->header->pid, in->symbols);
 	told->libraries = callers.loaded;
 	plh_advice_say_libraries(evidence, &callers);
-}
-
-static const char *
-loaded_of(const PlhFinding *finding, const PlhProfileImage *image)
-{
-	return finding->kind == PLH_KIND_MALLOC_GROWS || finding->kind == PLH_KIND_MAPPED_GROWS ?
-		plh_advice_loaded(image) : NULL;
 }
 
 /* Fill in what the site tells that a finding is named after. */
@@ -124,7 +114,8 @@ plh_told_finding_make(const PlhFinding *finding, const PlhListedSite *listed, co
 	told->next = next.text.data;
 	told->next_summary = plh_sentences_first(&next);
 	told->next_id = plh_sentences_first_name(&next);
-	told->loaded = loaded_of(finding, image);
+	if (finding->kind == PLH_KIND_MALLOC_GROWS || finding->kind == PLH_KIND_MAPPED_GROWS)
+		told->loaded = plh_advice_loaded(image);
 	return told;
 }
 
