@@ -224,7 +224,7 @@ plh_statement_suspect_limit(const PlhProfileImage *image, const PlhSiteRecord *s
 		(context != NULL && (is_decoding(context) || is_decoding_output(image, context))) ||
 		(context != NULL &&
 		 plh_statement_tokens_begin_with(context->text, context->text_bytes, maintaining_contexts,
-									 lengthof(maintaining_contexts))))
+										 lengthof(maintaining_contexts))))
 		return Max(header->node_memory_bytes, header->maintenance_bytes);
 	return header->node_memory_bytes;
 }

@@ -240,7 +240,7 @@ typedef enum SiteKind
 	OF_SESSION,
 	OF_STATEMENT,
 	OF_MALLOC
-}			SiteKind;
+} SiteKind;
 
 /* Is the site of that kind?  What malloc has given out stays in the session, too. */
 static bool

@@ -49,7 +49,10 @@ static bool
 turn_stub(Oid role, PlhLogTurn *turn)
 {
 	turn_of = role;
-	*turn = (PlhLogTurn) {0};
+	*turn = (PlhLogTurn)
+	{
+		0
+	};
 	return has_turn;
 }
 
