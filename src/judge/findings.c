@@ -303,17 +303,12 @@ is_growth_explained(const PlhFindings *findings, const PlhFinding *process)
 static void
 judge_process(PlhJudge *judge)
 {
-	static const PlhKind kinds[] = {
-		PLH_KIND_MALLOC_GROWS, PLH_KIND_MAPPED_GROWS, PLH_KIND_MALLOC_KEEPS,
-		PLH_KIND_PROCESS_GROWS
-	};
-
-	for (int i = 0; i < lengthof(kinds); i++)
+	for (PlhKind kind = 0; kind < PLH_KINDS; kind++)
 	{
 		PlhFinding	finding;
 
-		if (plh_process_suspect_judge(&finding, judge->image->header, kinds[i],
-									  judge->counted_to) &&
+		if (plh_verdict_subject(kind) == PLH_SUBJECT_PROCESS &&
+			plh_process_suspect_judge(&finding, judge->image->header, kind, judge->counted_to) &&
 			!is_explained(judge->findings, &finding) &&
 			!is_growth_explained(judge->findings, &finding))
 			plh_site_suspects_add(judge, &finding);
