@@ -20,8 +20,8 @@
 #include "profile/profile.h"
 #include "profile/profile_counters.h"
 #include "profile/profile_file.h"
+#include "sampler/memory_limits.h"
 #include "sampler/owner.h"
-#include "sampler/statement_peaks.h"
 #include "stack/unwind.h"
 
 /* The database cluster, to which each profile says that it belongs. */
@@ -112,7 +112,7 @@ plh_owner_update_header(void)
 	header->wrong_stacks = plh_unwind_wrong_stacks;
 	header->overhead_bytes = plh_private_memory_bytes() - plh_profile_file_bytes();
 	note_malloc(header);
-	plh_statement_peaks_note_settings();
+	plh_memory_limits_note(header);
 	if (header->backend_type != MyBackendType || header->database_oid != MyDatabaseId ||
 		(header->role_oid == InvalidOid && MyProc != NULL))
 		plh_owner_identify();

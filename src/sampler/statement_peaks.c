@@ -14,8 +14,6 @@
 #include "access/parallel.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "postmaster/autovacuum.h"
-#include "replication/reorderbuffer.h"
 #include "storage/proc.h"
 
 #include "base/page_layout.h"
@@ -28,6 +26,7 @@
 #include "profile/statement_tokens.h"
 #include "profile/statements_file.h"
 #include "sampler/lifetime.h"
+#include "sampler/memory_limits.h"
 #include "sampler/statement_peaks.h"
 
 /* A statement that has been told of is told of again when it has grown by a half. */
@@ -107,24 +106,11 @@ find_top(PlhStatementPart *part)
 	part->top_bytes = most_kb * 1024;
 }
 
-/* What maintains a table is an index build, a vacuum, and a decoding of the log. */
-void
-plh_statement_peaks_note_settings(void)
-{
-	PlhProfileHeader *header = plh_profile;
-
-	header->sort_memory_bytes = (int64) 1024 * work_mem;
-	header->node_memory_bytes = (int64) (work_mem * 1024.0 * Max(1.0, hash_mem_multiplier));
-	header->maintenance_bytes = (int64) 1024 *
-		Max(Max(maintenance_work_mem, autovacuum_work_mem), logical_decoding_work_mem);
-	header->limit_bytes = (int64) plh_process_memory_limit;
-}
-
 /* What settings allow that statement, which may have followed a SET at once. */
 static int64
 allowed_bytes(const PlhStatementPart *part)
 {
-	plh_statement_peaks_note_settings();
+	plh_memory_limits_note(plh_profile);
 	return plh_statement_tokens_maintain(part->text, part->text_bytes) ?
 		Max(plh_profile->node_memory_bytes, plh_profile->maintenance_bytes) :
 		plh_profile->node_memory_bytes;

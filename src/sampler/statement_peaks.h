@@ -26,9 +26,6 @@ extern void plh_statement_peaks_grown(void);
 /* Called at the end of a transaction that had a sample. */
 extern void plh_statement_peaks_transaction_over(void);
 
-/* Note in the profile what settings allow a statement to take. */
-extern void plh_statement_peaks_note_settings(void);
-
 extern void plh_statement_peaks_forget(void);
 
 /* The statement has another sample; its transaction may have ended in between. */

@@ -14,7 +14,7 @@
 #include "sampler/growth_dump.h"
 #include "sampler/owner.h"
 #include "sampler/publication.h"
-#include "sampler/statement_peaks.h"
+#include "sampler/memory_limits.h"
 #include "simulated_state.h"
 
 /* A process has this before it does anything. */
@@ -76,7 +76,7 @@ plh_process_facts_start_ticks(int pid)
 void
 plh_owner_update_header(void)
 {
-	plh_statement_peaks_note_settings();
+	plh_memory_limits_note(plh_profile);
 }
 
 void

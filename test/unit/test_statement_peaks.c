@@ -7,6 +7,7 @@
 #include "access/parallel.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "replication/reorderbuffer.h"
 #include "storage/proc.h"
 
 #include "profile/profile.h"
@@ -138,13 +139,13 @@ test_settings(void)
 	plh_process_memory_limit = 100 * MB;
 	work_mem = 2048;
 	hash_mem_multiplier = 0.5;
-	plh_statement_peaks_note_settings();
+	plh_memory_limits_note(plh_profile);
 	ok(header->sort_memory_bytes == 2 * MB && header->node_memory_bytes == 2 * MB,
 	   "a node of a plan may take work_mem, whatever a hash may not");
 	work_mem = 4096;
 	hash_mem_multiplier = 2.0;
 	logical_decoding_work_mem = 3 * 65536;
-	plh_statement_peaks_note_settings();
+	plh_memory_limits_note(plh_profile);
 	ok(header->sort_memory_bytes == 4 * MB && header->node_memory_bytes == 8 * MB, "or what a hash may");
 	ok(header->maintenance_bytes == 192 * MB && header->limit_bytes == 100 * MB,
 	   "for maintenance the largest of its settings counts");

@@ -1,0 +1,27 @@
+/*
+ * memory_limits.c
+ *	  What the settings of the process allow a statement to take.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "postmaster/autovacuum.h"
+#include "replication/reorderbuffer.h"
+
+#include "base/settings.h"
+#include "sampler/memory_limits.h"
+
+/*
+ * Note what the settings allow: a sort and a node of a plan, and an index build or what else
+ * maintains a table, a decoding of the log included.  A statement that follows a SET at once may
+ * hold much before the next census.
+ */
+void
+plh_memory_limits_note(PlhProfileHeader *header)
+{
+	header->sort_memory_bytes = (int64) 1024 * work_mem;
+	header->node_memory_bytes = (int64) (work_mem * 1024.0 * Max(1.0, hash_mem_multiplier));
+	header->maintenance_bytes = (int64) 1024 *
+		Max(Max(maintenance_work_mem, autovacuum_work_mem), logical_decoding_work_mem);
+	header->limit_bytes = (int64) plh_process_memory_limit;
+}
