@@ -456,7 +456,7 @@ copy_tests() {
 	parts=(bench doc sql expected monitoring packaging test Makefile
 		# what pages link to, the thresholds and the columns
 		$(cd "$top" && echo *.md src/README src/*/README) LICENSE META.json Dockerfile
-		src/profile/statement_text.c src/judge/suspect.h src/functions/columns)
+		src/profile/statement_text.c src/judge/suspect.h src/judge/verdict.h src/functions/columns)
 	(cd "$top" && tar --exclude=objects --exclude=replay -cf - "${parts[@]}") | tar -C "$scratch" -xf -
 	parts=("${parts[@]%%/*}")
 	give_to_server "${parts[@]/#/$scratch/}"
