@@ -205,7 +205,7 @@ my $killed = $node->background_psql('postgres', on_error_stop => 0);
 my $killed_pid = session_pid($killed);
 $killed->query_safe('SELECT shop.leak(4000) FROM generate_series(1, 100)');
 kill 'KILL', $killed_pid;
-$node->wait_for_log(qr/process $killed_pid \(client backend\) crashed.*\n.* DETAIL:  .* at leaking_top \(\S+\) in TopMemoryContext, allocated in shop\.leak\(integer\) line 3\.  /);
+$node->wait_for_log(qr/process $killed_pid \(client backend\) crashed.*\n.* DETAIL:  .* at leaking_top \(\S+\) in TopMemoryContext, called in shop\.leak\(integer\) line 3\.  /);
 pass('the line of a crash has the routine that held most');
 $killed->quit;
 
