@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "base/fork.h"
+#include "base/page_layout.h"
 #include "judge/family.h"
 
 #define NAMES(...) ((const char *const[]) {__VA_ARGS__, NULL})
@@ -190,7 +191,7 @@ typedef struct KnownName
 #define MAX_NAMES 160
 
 /* All names in the order of strcmp, once they are needed. */
-static PLH_SAME_IN_CHILD KnownName known_names[MAX_NAMES];
+static PLH_SAME_IN_CHILD PLH_LARGE KnownName known_names[MAX_NAMES];
 static PLH_SAME_IN_CHILD int known_count;
 
 /* qsort and bsearch comparator. */

@@ -15,6 +15,7 @@
 #include <link.h>
 
 #include "base/fork.h"
+#include "base/page_layout.h"
 #include "stack/allocation_wrappers.h"
 
 /*
@@ -272,7 +273,7 @@ static const char *const node_prefixes[] = {"_copy", "_out", "_read"};
 
 /* Where those of the server lie that are wrappers, by address; room for all that the lists have. */
 #define MAX_LOCATED 1024
-static PLH_SAME_IN_CHILD PlhCodeRange located[MAX_LOCATED];
+static PLH_SAME_IN_CHILD PLH_LARGE PlhCodeRange located[MAX_LOCATED];
 static PLH_SAME_IN_CHILD int located_count;
 
 static bool
