@@ -280,6 +280,7 @@ unopened_hint(const PlhModuleRecord *module, PlhModuleStatus status)
 		[PLH_MODULE_NOT_ASKED] = NULL
 	};
 
+	Assert(status < lengthof(hints));
 	/* the vDSO is a module without a file */
 	return strchr(module->path, '/') == NULL ? NULL : hints[status];
 }

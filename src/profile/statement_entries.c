@@ -573,6 +573,9 @@ plh_statement_entries_restore(const PlhStatementEntry *former,
 	begin_change(entry);
 	entry->usage = Min(former->usage, PLH_STATEMENT_MOST_USAGE);
 	/* its calls, and the one with the highest peak, but for who made that */
+	StaticAssertStmt(offsetof(PlhStatementEntry, max_start) -
+					 offsetof(PlhStatementEntry, calls) == 8 * sizeof(int64),
+					 "a field between them would be taken from the file, too");
 	memcpy(&entry->calls, &former->calls,
 		   offsetof(PlhStatementEntry, max_start) - offsetof(PlhStatementEntry, calls));
 	entry->site_bytes = former->site_bytes;

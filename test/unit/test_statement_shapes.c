@@ -28,6 +28,7 @@ static const Pair same[] = {
 	{"INSERT INTO t VALUES ('cut in the middl", "INSERT INTO t VALUES ('an"},
 	{"/* trace 1 /* of 2 */ don't */ SELECT x", "/* trace 2 */ SELECT x"},
 	{"SELECT x -- it's one\n\tFROM t", "SELECT x FROM t"},
+	{"SELECT x -- it's one\r FROM t", "SELECT x FROM t"},
 	{"  SELECT x", "SELECT x"},
 	{"", "-- nothing"}
 };

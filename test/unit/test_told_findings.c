@@ -177,6 +177,9 @@ test_told_findings(void)
 	row = plh_told_finding_row_text(plh_told_finding_make(&finding, find_with_names(PLH_KIND_SITE_HOLDS, &site), &in));
 	ok(strstr(row, " The site is postgres+0x660d32, called by build_array. Next: ") != NULL,
 	   "a row tells who calls a site without a name");
+	ok(is_member(plh_told_finding_make(&finding, find_with_names(PLH_KIND_MALLOC_SITE_LEAKS, &site), &in),
+				 "answer", "A leak outside of memory contexts: malloc gave it out again and again, and it is not freed."),
+	   "the page's answer is that of the kind");
 	malloc_statement.evidence = NULL;
 	logged_line.count = 0;		/* which others count */
 }
