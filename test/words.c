@@ -22,6 +22,27 @@ write_sentence(const char *words)
 	}
 }
 
+/* Write what a verdict means: names of settings and functions are in typewriter. */
+static void
+write_meaning(const char *words)
+{
+	static const char *const names[] = {"work_mem", "malloc"};
+
+	while (*words != '\0')
+	{
+		size_t		length = 0;
+
+		for (int i = 0; i < 2 && length == 0; i++)
+			if (strncmp(words, names[i], strlen(names[i])) == 0)
+				length = strlen(names[i]);
+		if (length > 0)
+			printf("`%.*s`", (int) length, words);
+		else
+			putchar(*words);
+		words += length > 0 ? length : 1;
+	}
+}
+
 /* Write a row: what is said of a process that lives, and when. */
 static void
 write_row(const char *words, const char *when)
@@ -56,7 +77,9 @@ write_verdicts(void)
 #define VERDICT_WORDS(id, tone, meaning, todo) \
 	printf("| `"); \
 	write_name(#id); \
-	printf("` | %s | %s |\n", meaning, todo);
+	printf("` | "); \
+	write_meaning(meaning); \
+	printf(" | %s |\n", todo);
 #define KIND_WORDS(id, cause, headline, answer)
 #include "telling/verdict_table.h"
 }

@@ -62,7 +62,8 @@ extern void plh_sql_rows_finish(PlhRow *row, PlhRowSink *sink);
 
 #define plh_sql_rows_put_bool(row, value) plh_sql_rows_put_datum(row, BoolGetDatum(value))
 #define plh_sql_rows_put_int(row, value) plh_sql_rows_put_datum(row, Int32GetDatum((int32) (value)))
-#define plh_sql_rows_put_bigint(row, value) plh_sql_rows_put_datum(row, Int64GetDatum((int64) (value)))
+#define plh_sql_rows_put_bigint(row, value) \
+	plh_sql_rows_put_datum(row, Int64GetDatum((int64) (value)))
 #define plh_sql_rows_put_float8(row, value) plh_sql_rows_put_datum(row, Float8GetDatum(value))
 #define plh_sql_rows_put_oid(row, value) plh_sql_rows_put_datum(row, ObjectIdGetDatum(value))
 #define plh_sql_rows_put_interval(row, value) plh_sql_rows_put_datum(row, IntervalPGetDatum(value))

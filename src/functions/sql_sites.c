@@ -18,7 +18,6 @@
 #include "profile/baseline.h"
 #include "profile/profile_image.h"
 #include "profile/site_facts.h"
-#include "profile/site_facts.h"
 #include "reader/collections.h"
 #include "report/listed_site.h"
 

@@ -132,7 +132,7 @@ plh_sql_source_target(FunctionCallInfo fcinfo, int arguments)
 	if (PG_ARGISNULL(0))
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 						errmsg("%s must not be null", is_pid ? "pid" : "target"),
-						errhint("All processes together are the target 'all'.")));
+						errhint("A subquery that finds no row gives null.")));
 	if (is_pid)
 		target.pid = PG_GETARG_INT32(0);
 	else
@@ -156,7 +156,7 @@ plh_sql_source_pid(FunctionCallInfo fcinfo, int arguments)
 	plh_sql_source_check_active();
 	if (PG_ARGISNULL(0))
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("pid must not be null"),
-						errhint("The functions whose names end with _all are for all processes.")));
+						errhint("A subquery that finds no row gives null.")));
 	return PG_GETARG_INT32(0);
 }
 
@@ -201,6 +201,7 @@ static void
 report_unprofiled(int pid, int level)
 {
 	const char *failure;
+	const char *hint = NULL;
 
 	if (!plh_server_processes_has(pid))
 	{
@@ -209,14 +210,14 @@ report_unprofiled(int pid, int level)
 						errhint("pg_leakhunt_processes lists the processes.")));
 		return;
 	}
-	failure = plh_profile_directory_failure(pid);
+	failure = plh_profile_directory_failure(pid, &hint);
 	ereport(level, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					errmsg("process %d has no profile", pid),
 					plh_server_processes_loaded(pid) == PLH_NOT_LOADED ?
 					errdetail("It has not loaded pg_leakhunt.") :
 					failure != NULL ? errdetail_internal("%s", failure) :
 					errdetail("It has not kept enough samples yet."),
-					failure != NULL ? errhint("%s", plh_profile_directory_hint(pid)) :
+					failure != NULL ? errhint("%s", hint) :
 					errhint("SELECT pg_leakhunt_explain(%d) tells what is known of it.", pid)));
 }
 
@@ -523,6 +524,10 @@ plh_sql_source_sites(const PlhSource *source)
 	if (source->growth + (source->base != NULL) + source->peak > 1)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("cannot show more than one of growth, base and peak at once")));
+	if (source->base != NULL && source->target.all && source->owner_parts != 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("cannot tell processes apart in what all of them have more than a dump"),
+						errhint("Leave out the labels of processes: labels => '{memory_context}'.")));
 	list = source->target.all ? sites_of_all(source, symbols) :
 		sites_of_one(&source->target, source->growth, source->required ? ERROR : WARNING, symbols);
 	if (list != NULL && source->peak && !source->keeps_values)

@@ -164,7 +164,7 @@ static const PlhFamily families[] = {
 		PLH_FAMILY_EXECUTOR, "the executor",
 		"It has what a plan's nodes, expressions and functions need.",
 		"It is freed when the statement ends.",
-		"EXPLAIN the statement.  No work_mem limits what functions, aggregates and triggers keep.",
+		"EXPLAIN the statement. No work_mem limits what functions, aggregates and triggers keep.",
 		NAMES("ExecutorState", "ExprContext", "PortalContext", "SPI Proc", "SPI Exec",
 			  "SPI TupTable", "PLpgSQL per-statement data", "printtup", "Table function arguments",
 			  "tSRF function arguments", "SRF multi-call context", "WindowAgg Aggregates",

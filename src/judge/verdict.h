@@ -2,7 +2,7 @@
  * verdict.h
  *	  The verdicts, and the kinds of findings that have them.
  *
- * What each of them means, and what is said of it, is in telling/kinds.h.
+ * What each of them means, and what is said of it, is in telling/verdict_table.h.
  */
 #pragma once
 

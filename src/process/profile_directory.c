@@ -202,19 +202,14 @@ hint_of(int error)
 }
 
 const char *
-plh_profile_directory_failure(int pid)
+plh_profile_directory_failure(int pid, const char **hint)
 {
 	int			error = plh_publication_failure_of(pid);
 
-	return error == 0 ? NULL : reason_of(error);
-}
-
-const char *
-plh_profile_directory_hint(int pid)
-{
-	int			error = plh_publication_failure_of(pid);
-
-	return error == 0 ? NULL : hint_of(error);
+	if (error == 0)
+		return NULL;
+	*hint = hint_of(error);
+	return reason_of(error);
 }
 
 void

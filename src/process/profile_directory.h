@@ -26,8 +26,7 @@ extern void plh_profile_directory_remove(void);
  * A palloc'd sentence on why the profile of a process could not be shown there, and one on what to
  * do; NULL if it could.
  */
-extern const char *plh_profile_directory_failure(int pid);
-extern const char *plh_profile_directory_hint(int pid);
+extern const char *plh_profile_directory_failure(int pid, const char **hint);
 
 /* Log that processes have failed, once for each reason. */
 extern void plh_profile_directory_report_failure(void);

@@ -396,7 +396,7 @@ advise_on_leak(const Advised *advised)
 static void
 advise_on_held(const Advised *advised)
 {
-	if (advised->family != NULL)
+	if (advised->family != NULL && !advised->image->crashed)
 		say_help(advised, advised->family);
 	if (advised->family == NULL && is_unwritten(advised))
 		PLH_SAY(advised->said, true, no_need);
@@ -523,6 +523,7 @@ say_creator(const Advised *advised)
 		PLH_SAY(advised->said, true, creator_of_language,.language = advised->code.language);
 	else
 		PLH_SAY(advised->said, true, creator_unknown,
+				.noun = plh_process_kind_noun(advised->image),
 				.context = plh_account_name(advised->finding->contexts.family, advised->image));
 }
 
@@ -593,7 +594,10 @@ plh_advice_on_finding(PlhSaid *said, const PlhFinding *finding,
 			break;
 		case PLH_KIND_SITE_GROWS:
 		case PLH_KIND_PROCESS_GROWS:
-			PLH_SAY(said, true, look_later);
+			if (image->alive)
+				PLH_SAY(said, true, look_later);
+			else
+				say_end(said, image);
 			break;
 		case PLH_KINDS:
 			break;

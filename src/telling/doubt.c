@@ -72,8 +72,9 @@ static void
 doubt_without_profile(PlhDoubt *doubt, const PlhDoubted *doubted)
 {
 	const PlhExplainedProcess *process = doubted->process;
+	const char *hint;
 	const char *failure = process->loaded == PLH_LOADED ?
-		plh_profile_directory_failure(process->pid) : NULL;
+		plh_profile_directory_failure(process->pid, &hint) : NULL;
 
 	if (process->loaded == PLH_NOT_LOADED)
 	{
@@ -83,7 +84,7 @@ doubt_without_profile(PlhDoubt *doubt, const PlhDoubted *doubted)
 	else if (failure != NULL)
 	{
 		PLH_SAY(&doubt->words, true, not_published,.reason = failure);
-		PLH_SAY(&doubt->next, true, help,.help = plh_profile_directory_hint(process->pid));
+		PLH_SAY(&doubt->next, true, help,.help = hint);
 	}
 	else if (process->loaded == PLH_LOADED && process->rss_anon_bytes >= PLH_SUSPECT_LARGE_BYTES)
 		say_outside_uncounted(doubt, doubted, PLH_SAYS_outside_never_counted);
@@ -99,21 +100,27 @@ static bool
 find_unpublished(PlhDoubt *doubt, const PlhProfileImage *image)
 {
 	const char *failure;
+	const char *hint;
 
 	if (plh_profile_image_is_whole(image->header))
 		return false;
-	failure = image->alive ? plh_profile_directory_failure(image->header->pid) : NULL;
+	failure = image->alive ? plh_profile_directory_failure(image->header->pid, &hint) : NULL;
 	if (failure != NULL)
 	{
 		PLH_SAY(&doubt->words, true, sites_unseen,.reason = failure);
-		PLH_SAY(&doubt->next, true, help,.help = plh_profile_directory_hint(image->header->pid));
+		PLH_SAY(&doubt->next, true, help,.help = hint);
 		return true;
 	}
 	if (plh_load_settings.profile_directory[0] == '\0')
+	{
 		PLH_SAY(&doubt->words, true, full_memory);
+		PLH_SAY(&doubt->next, true, make_room);
+	}
 	else
+	{
 		PLH_SAY(&doubt->words, true, full_directory);
-	PLH_SAY(&doubt->next, true, make_room);
+		PLH_SAY(&doubt->next, true, make_directory_larger);
+	}
 	return true;
 }
 
@@ -128,8 +135,11 @@ find_blindness(PlhDoubt *doubt, const PlhExplainedProcess *process)
 		return true;
 	if (image->alive && header->sample_interval == 0)
 	{
-		PLH_SAY(&doubt->words, true, not_sampled,
-				.age = plh_words_duration(header->counters.last_at, process->now));
+		if (header->counters.last_at == 0)
+			PLH_SAY(&doubt->words, true, never_sampled);
+		else
+			PLH_SAY(&doubt->words, true, not_sampled,
+					.age = plh_words_duration(header->counters.last_at, process->now));
 		PLH_SAY(&doubt->next, true, start_it,.pid = process->pid);
 		return true;
 	}
@@ -165,13 +175,15 @@ find_uncounted(PlhDoubt *doubt, const PlhDoubted *doubted)
 
 /* What the memory is that no sample stands for. */
 static void
-say_why_unseen(PlhDoubt *doubt, const PlhProfileHeader *header, int64 used)
+say_why_unseen(PlhDoubt *doubt, const PlhProfileImage *image, int64 used)
 {
+	const PlhProfileHeader *header = image->header;
+
 	if (header->unsampled_bytes >= used / 4)
 		PLH_SAY(&doubt->words, true, unseen_before,
 				.bytes = plh_words_size(header->unsampled_bytes));
 	else if (header->context_free_bytes < 0)
-		PLH_SAY(&doubt->words, true, unseen_free,.count = header->context_count);
+		PLH_SAY(&doubt->words, image->alive, unseen_free,.count = header->context_count);
 	else
 		PLH_SAY(&doubt->words, true, unseen_pause);
 }
@@ -228,9 +240,10 @@ find_unseen(PlhDoubt *doubt, const PlhExplainedProcess *process)
 	fields.bytes = plh_words_estimate((int64) sampled, (int64) error);
 	fields.total = plh_words_size(used);
 	plh_sentences_say(&doubt->words, header->context_free_bytes < 0 ? PLH_SAYS_unseen_of_all :
-					  PLH_SAYS_unseen_of_used, true, &fields);
-	say_why_unseen(doubt, header, used);
-	PLH_SAY(&doubt->next, true, take_baseline,.pid = process->pid);
+					  PLH_SAYS_unseen_of_used, process->image->alive, &fields);
+	say_why_unseen(doubt, process->image, used);
+	if (process->image->alive)
+		PLH_SAY(&doubt->next, true, take_baseline,.pid = process->pid);
 	return true;
 }
 
@@ -386,7 +399,7 @@ say_callers(PlhDoubt *doubt, const PlhDoubted *doubted)
 
 		fill_site(&fields, image, site, doubted->findings->account,
 				  doubted->stacks, &doubt->nameless);
-		plh_sentences_say(&doubt->words, PLH_SAYS_outside_largest, true, &fields);
+		plh_sentences_say(&doubt->words, PLH_SAYS_outside_largest, image->alive, &fields);
 	}
 	else if (image->alive)
 	{
@@ -433,8 +446,9 @@ find_outside(PlhDoubt *doubt, const PlhDoubted *doubted)
 		PLH_SAY(&doubt->words, image->alive, outside_lately,.bytes = plh_words_size(outside));
 	say_callers(doubt, doubted);
 	doubt->is_undecided = image->alive && !rests;
-	PLH_SAY(&doubt->next, true, see_history,.pid = doubted->process->pid);
-	if (!rests)
+	if (image->alive)
+		PLH_SAY(&doubt->next, true, see_history,.pid = doubted->process->pid);
+	if (image->alive && !rests)
 		PLH_SAY(&doubt->next, true, ask_later);
 	plh_advice_sites(&doubt->next, header);
 	return true;
@@ -509,7 +523,7 @@ cache_of(const PlhDoubted *doubted, const PlhSiteRecord *site)
 }
 
 static void
-say_cache(PlhDoubt *doubt, PlhSentence sentence, const PlhFamilyAccount *cache)
+say_cache(PlhDoubt *doubt, PlhSentence sentence, bool alive, const PlhFamilyAccount *cache)
 {
 	const PlhFields fields = {
 		.bytes = plh_words_size(cache->bytes),
@@ -518,12 +532,13 @@ say_cache(PlhDoubt *doubt, PlhSentence sentence, const PlhFamilyAccount *cache)
 		.bound = cache->family->bound
 	};
 
-	plh_sentences_say(&doubt->words, sentence, true, &fields);
+	plh_sentences_say(&doubt->words, sentence, alive, &fields);
 }
 
 static void
 say_contexts(PlhDoubt *doubt, const PlhDoubted *doubted, const PlhFamilyAccount *contexts)
 {
+	bool		alive = doubted->process->image->alive;
 	const PlhFields fields = {
 		.bytes = plh_words_size(contexts->bytes),
 		.count = contexts->contexts,
@@ -531,10 +546,10 @@ say_contexts(PlhDoubt *doubt, const PlhDoubted *doubted, const PlhFamilyAccount 
 	};
 
 	if (contexts->family != NULL && contexts->family->kind == PLH_FAMILY_CACHE)
-		say_cache(doubt, PLH_SAYS_stays_in_cache, contexts);
+		say_cache(doubt, PLH_SAYS_stays_in_cache, alive, contexts);
 	else
 		plh_sentences_say(&doubt->words, plh_course_rests(doubted->course) ?
-						  PLH_SAYS_stays_in_contexts : PLH_SAYS_stays_in_growing, true,
+						  PLH_SAYS_stays_in_contexts : PLH_SAYS_stays_in_growing, alive,
 						  &fields);
 }
 
@@ -551,7 +566,7 @@ say_staying(PlhDoubt *doubt, const PlhDoubted *doubted)
 		(site == NULL || contexts->bytes > site->counters.live_bytes))
 		say_contexts(doubt, doubted, contexts);
 	else if (cache != NULL)
-		say_cache(doubt, PLH_SAYS_stays_largest_cache, cache);
+		say_cache(doubt, PLH_SAYS_stays_largest_cache, doubted->process->image->alive, cache);
 	else if (site != NULL && !is_noise(site))
 		say_site(doubt, doubted, site);
 }

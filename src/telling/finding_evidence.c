@@ -12,10 +12,10 @@
 #include "judge/process_kind.h"
 #include "judge/suspect.h"
 #include "report/context_list.h"
-#include "report/context_list.h"
 #include "report/words.h"
 #include "telling/finding_evidence.h"
 #include "telling/function_shares.h"
+#include "telling/size_sentences.h"
 
 /* What was not counted is told apart where it has this part of all, at least. */
 #define ESTIMATED_PART 100
@@ -173,12 +173,13 @@ plh_finding_evidence_say_examples(PlhSaid *said, const PlhContextRecord *record,
 
 /* That contexts are mostly free space, where it is known.  All others may be free, too. */
 static void
-say_emptiness(PlhSaid *said, const PlhFinding *finding, const PlhProfileHeader *header)
+say_emptiness(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image)
 {
+	const PlhProfileHeader *header = image->header;
 	int64		others = header->context_bytes - finding->bytes;
 
 	if (header->context_free_bytes - Max(0, others) >= finding->bytes / 2)
-		PLH_SAY(said, true, contexts_free);
+		PLH_SAY(said, image->alive, contexts_free);
 }
 
 static void
@@ -189,7 +190,7 @@ say_family(PlhSaid *said, const PlhFamilyAccount *account, const PlhProfileImage
 	if (family != NULL)
 		PLH_SAY(said, true, family,.what = family->what,.bound = family->bound);
 	else
-		PLH_SAY(said, true, contexts_stay,.noun = account->lasting ?
+		PLH_SAY(said, image->alive, contexts_stay,.noun = account->lasting ?
 				plh_process_kind_noun(image) : PLH_PHRASE(true, noun_either));
 }
 
@@ -213,7 +214,7 @@ say_contexts(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *im
 				.bytes = plh_words_size(finding->late_bytes),
 				.since = plh_words_time(family->early_at));
 	plh_finding_evidence_say_examples(said, family->exemplified, image);
-	say_emptiness(said, finding, image->header);
+	say_emptiness(said, finding, image);
 	say_family(said, family, image);
 }
 
@@ -552,9 +553,7 @@ say_parts(PlhSaid *said, const PlhFoundIn *in)
 
 		if (family->lasting && family->bytes * 100 >= PLH_LEAST_PERCENT * account->lasting_bytes)
 			appendStringInfo(&parts, "%s%s", told++ == 0 ? "" : ", ",
-							 PLH_PHRASE(true, process_part,
-										.bytes = plh_words_size(family->bytes),
-										.title = plh_account_title(family, in->image)));
+							 plh_size_sentences_kind(family, in->image));
 	}
 	if (told > 0)
 		PLH_SAY(said, true, process_parts,.list = parts.data);

@@ -100,17 +100,16 @@ plh_finding_json_put_doubt(StringInfo json, const PlhDoubt *doubt)
 void
 plh_finding_json_put_text(StringInfo json, const PlhSaid *text)
 {
-	const char *line = text->text.data;
 	ListCell   *cell;
 
 	plh_json_key(json, "sentences");
 	plh_json_open(json, '[');
-	while (*line != '\0')
+	foreach(cell, text->starts)
 	{
-		size_t		bytes = strcspn(line, "\n");
+		const ListCell *next = lnext(text->starts, cell);
+		int			end = next == NULL ? text->text.len : lfirst_int(next) - 1;
 
-		plh_json_text(json, pnstrdup(line, bytes));
-		line += bytes + (line[bytes] == '\n');
+		plh_json_text(json, pnstrdup(text->text.data + lfirst_int(cell), end - lfirst_int(cell)));
 	}
 	plh_json_close(json, ']');
 	plh_json_key(json, "sentence_ids");

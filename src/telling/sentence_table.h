@@ -10,7 +10,7 @@
  *
  * A name in braces is a field of PlhFields (sentences.h): a figure, a name or a phrase.  Nothing
  * else is put together: so each sentence can be read, and translated, as a whole.  No program of
- * ours reads them: programs get fields (finding_fields.h).
+ * ours reads them: programs get fields (finding_json.h).
  *
  * doc/explanation.md is made of this table.
  */
@@ -31,8 +31,8 @@ PHRASE(before_silence, "the same, where it is not known when it died",
 SENTENCE(not_counted, "no count yet",
 		 "It has not counted its memory contexts yet.", "It had not counted its memory contexts.")
 SENTENCE(counted, "it has counted its contexts and malloc",
-		 "The last count, {ago}, found {contexts} in memory contexts, {outside} from malloc outside of them, and {freed} that was freed but is kept by malloc.",
-		 "The last count, {ago}, found {contexts} in memory contexts, {outside} from malloc outside of them, and {freed} that was freed but was kept by malloc.")
+		 "The last count, {ago}, found {contexts} in memory contexts, {outside} from malloc outside of them, and {freed} of freed memory that malloc keeps.",
+		 "The last count, {ago}, found {contexts} in memory contexts, {outside} from malloc outside of them, and {freed} of freed memory that malloc kept.")
 SENTENCE(counted_nothing_freed, "the same, and malloc keeps nothing that was freed",
 		 "The last count, {ago}, found {contexts} in memory contexts and {outside} from malloc outside of them.", NULL)
 SENTENCE(counted_without_malloc, "malloc is not glibc's",
@@ -42,14 +42,13 @@ SENTENCE(free_in_contexts, "there was free space inside contexts",
 		 "Of the memory in contexts, {bytes} was free space inside them.", NULL)
 SENTENCE(elsewhere, "part of private memory belongs to neither", "{bytes} was elsewhere.", NULL)
 SENTENCE(unwritten, "more was allocated than takes memory",
-		 "The process looks {bytes} smaller, because that part was never written to.",
-		 "The process looked {bytes} smaller, because that part had never been written to.")
+		 "The process looked {bytes} smaller than that, because that part had not been written to yet.", NULL)
 SENTENCE(kinds, "contexts were counted", "Memory contexts by kind: {list}, {rest} in others.", NULL)
 SENTENCE(kinds_all, "the same, and there are no others", "Memory contexts by kind: {list}.", NULL)
-PHRASE(kind, "in that list", "{bytes} for {title}", NULL)
-PHRASE(kind_many, "in that list", "{bytes} for {title} ({count} contexts)", NULL)
-PHRASE(kind_named, "in that list, of a name that is not known", "{bytes} in {title}", NULL)
-PHRASE(kind_named_many, "in that list, of a name that is not known", "{bytes} in {title} ({count} contexts)", NULL)
+PHRASE(kind, "in such a list", "{bytes} for {title}", NULL)
+PHRASE(kind_many, "in such a list", "{bytes} for {title} ({count} contexts)", NULL)
+PHRASE(kind_named, "in such a list, of a name that is not known", "{bytes} in {title}", NULL)
+PHRASE(kind_named_many, "in such a list, of a name that is not known", "{bytes} in {title} ({count} contexts)", NULL)
 SENTENCE(grown_since_count, "it has grown since the last count",
 		 "Since that count private memory has grown by {bytes}, which the counted figures do not include.", NULL)
 SENTENCE(written_since_count, "the same, and much had not been written to",
@@ -92,7 +91,6 @@ SENTENCE(rests, "it rests",
 SENTENCE(falls, "it becomes smaller",
 		 "Private memory has fallen by {bytes} in the last {age}.",
 		 "Private memory had fallen by {bytes} in the {age} before the last count.")
-
 PHRASE(second, "it has just become smaller", "second", NULL)
 
 SECTION("What it held once")
@@ -187,7 +185,7 @@ SENTENCE(grown_lately, "there were few transactions",
 		 "Too little has happened since its first allocation to tell a leak from a cache.", NULL)
 SENTENCE(held_running, "a transaction that runs has left it in the session",
 		 "The running transaction holds {bytes} allocated here, in memory that lives as long as the {noun}. It is not freed when the statement ends.",
-		 "The last transaction held {bytes} allocated here, in memory that lives as long as the {noun}. It is not freed when the statement ends.")
+		 "The last transaction held {bytes} allocated here, in memory that lived as long as the {noun}. It was not freed when the statement ended.")
 PLURAL(held, "a few transactions have left it",
 	   "{count} finished transaction left {bytes} of the {total} allocated here.",
 	   "{count} finished transactions left {bytes} of the {total} allocated here.", NULL, NULL)
@@ -207,9 +205,11 @@ PLURAL(contexts_named, "contexts of another name",
 SENTENCE(contexts_added, "they keep becoming more",
 		 "Of these, {count} contexts and {bytes} were added after {since}.", NULL)
 SENTENCE(contexts_free, "they are mostly empty",
-		 "Most of that is free space inside them, which no other context can use.", NULL)
+		 "Most of that is free space inside them, which no other context can use.",
+		 "Most of that was free space inside them, which no other context could use.")
 SENTENCE(contexts_stay, "nothing is known of them",
-		 "They stay until the {noun} ends, unless the code that created them deletes them.", NULL)
+		 "They stay until the {noun} ends, unless the code that created them deletes them.",
+		 "They stayed until the {noun} ended, as the code that had created them did not delete them.")
 SENTENCE(cache, "a cache of PostgreSQL",
 		 "At the last count {title} held {bytes}, of which {late} was added after {since}.", NULL)
 SENTENCE(cache_rests, "it has all but stopped growing",
@@ -280,11 +280,10 @@ SECTION("A finding: the process as a whole")
 SENTENCE(process_grown, "what it keeps has grown",
 		 "At the last count this {noun} held {bytes} that no statement will free: {growth} more than {span} earlier, {late} of it in the second half of that time. No single cause explains most of it.", NULL)
 SENTENCE(process_parts, "kinds of contexts have much of it", "Its largest parts: {list}.", NULL)
-PHRASE(process_part, "in that list", "{bytes} {title}", NULL)
 SENTENCE(malloc_grown, "malloc has given out much outside of contexts",
 		 "At the last count malloc had given out {bytes} outside of memory contexts, {growth} more than {span} earlier, {late} of it in the second half of that time.", NULL)
 SENTENCE(malloc_large, "the same, and it has not grown",
-		 "At the last count malloc had given out {bytes} outside of memory contexts, no more than {span} earlier.", NULL)
+		 "At the last count malloc had given out {bytes} outside of memory contexts, which is no more than {span} earlier.", NULL)
 SENTENCE(malloc_sampled, "malloc is sampled", "The call sites of {bytes} of it are known.", NULL)
 SENTENCE(malloc_unsampled, "there are threads that are not sampled",
 		 "Threads that are not sampled have allocated {other} in all.", NULL)
@@ -392,12 +391,12 @@ SENTENCE(end_worker, "what a worker keeps",
 		 "If the {noun} still runs, end it, unless it will need this memory again.")
 SENTENCE(end_passing, "what a worker keeps that ends with its work",
 		 "Wait until the {noun} ends: it does so with its work.",
-		 "If the {noun} still runs, end it, unless it will need this memory again.")
+		 "If the {noun} still runs, wait until it ends: it does so with its work.")
 SENTENCE(end_server, "what any other process keeps",
 		 "A restart of the server frees this memory.",
-		 "If the {noun} still runs, end it, unless it will need this memory again.")
+		 "If the {noun} still runs, a restart of the server frees this memory.")
 SENTENCE(end_is_over, "it has crashed",
-		 "Nothing: the memory was freed when the {noun} ended.", NULL)
+		 "There is nothing to do: the memory was freed when the {noun} ended.", NULL)
 SENTENCE(end_now, "what a session keeps can be freed at once",
 		 "To free it now, end the session: SELECT pg_terminate_backend({pid}).", NULL)
 SENTENCE(cancel_now, "a statement that runs",
@@ -443,7 +442,7 @@ SENTENCE(creator_of_library, "contexts of an unknown name, in which an extension
 SENTENCE(creator_of_language, "the same of a procedural language",
 		 "Find what creates them and never deletes them. Memory in them was allocated while a {language} function was running.", NULL)
 SENTENCE(creator_unknown, "the same where nothing more is known",
-		 "Search the sources of the extensions that this session uses for \"{context}\": code there creates contexts of that name, and never deletes them.", NULL)
+		 "Search the sources of the extensions that this {noun} uses for \"{context}\": code there creates contexts of that name, and never deletes them.", NULL)
 SENTENCE(look_later, "what may be a cache",
 		 "Look again later: a leak keeps growing, a cache does not.", NULL)
 SENTENCE(loaded_language, "memory outside of contexts, and a language that keeps values",
@@ -491,7 +490,7 @@ SENTENCE(load_it, "the same",
 SENTENCE(maybe_loaded, "its maps can't be read",
 		 "It is not known whether it has loaded pg_leakhunt.", NULL)
 SENTENCE(too_small, "it has no profile yet",
-		 "Too little to judge: it never held {bytes}, and fewer than {count} samples were taken.", NULL)
+		 "Too little was sampled to judge: less than {bytes} at any time, in fewer than {count} samples.", NULL)
 SENTENCE(too_little, "it was never counted",
 		 "It has allocated too little to tell.", "It had allocated too little to tell.")
 SENTENCE(outside_never_counted, "it is large, and was never counted",
@@ -508,10 +507,14 @@ SENTENCE(full_memory, "/dev/shm was full",
 		 "/dev/shm was too full for its profile, so its call sites cannot be seen.", NULL)
 SENTENCE(full_directory, "the directory of profiles was full",
 		 "The file system of pg_leakhunt.profile_directory was too full for its profile, so its call sites cannot be seen.", NULL)
-SENTENCE(make_room, "either of them",
+SENTENCE(make_room, "/dev/shm was full",
 		 "Make /dev/shm larger, or set pg_leakhunt.profile_directory.", NULL)
+SENTENCE(make_directory_larger, "the directory of profiles was full",
+		 "Make that file system larger, or let pg_leakhunt.profile_directory be on a larger one.", NULL)
 SENTENCE(not_sampled, "sampling is off",
 		 "It is not sampled: pg_leakhunt.enabled is off, or pg_leakhunt_stop() was called. The call sites of what it has allocated since its last sample, {age} ago, are not known.", NULL)
+SENTENCE(never_sampled, "it was off from the start",
+		 "It is not sampled: pg_leakhunt.enabled is off, or pg_leakhunt_stop() was called. No call site of it is known.", NULL)
 SENTENCE(start_it, "the same", "SELECT pg_leakhunt_start({pid}), and ask again.", NULL)
 SENTENCE(not_all_sampled, "scope is long_lived",
 		 "Only memory contexts that live as long as the session are sampled; what a statement holds is not.", NULL)
@@ -520,13 +523,16 @@ SENTENCE(start_all, "the same",
 SENTENCE(missed_frees, "samples of malloc stand for more than malloc says",
 		 "Samples of malloc stand for {bytes}, but it had given out {other} outside of memory contexts at that time: some of it was freed unseen, and no call site of malloc is judged.", NULL)
 SENTENCE(unseen_of_used, "most of what contexts use was not sampled",
-		 "Samples stand for only {bytes} of the {total} that its memory contexts use.", NULL)
+		 "Samples stand for only {bytes} of the {total} that its memory contexts use.",
+		 "Samples stood for only {bytes} of the {total} that its memory contexts used.")
 SENTENCE(unseen_of_all, "the same, where free space was not counted",
-		 "Samples stand for only {bytes} of the {total} that its memory contexts have.", NULL)
+		 "Samples stand for only {bytes} of the {total} that its memory contexts have.",
+		 "Samples stood for only {bytes} of the {total} that its memory contexts had.")
 SENTENCE(unseen_before, "it is older than the first sample",
 		 "It had allocated {bytes} before sampling began.", NULL)
 SENTENCE(unseen_free, "it may be free space",
-		 "How much of its {count} contexts is free was not counted: many small contexts are mostly free space.", NULL)
+		 "How much of its {count} contexts is free was not counted: many small contexts are mostly free space.",
+		 "How much of its {count} contexts was free had not been counted: many small contexts are mostly free space.")
 SENTENCE(unseen_pause, "sampling was off meanwhile",
 		 "The rest was allocated while it was not sampled.", NULL)
 SENTENCE(take_baseline, "the same",
@@ -544,7 +550,8 @@ SENTENCE(outside_lately, "the same, but not for long",
 		 "malloc has given out {bytes} outside of memory contexts, but that has not grown for long enough to tell a leak.",
 		 "malloc had given out {bytes} outside of memory contexts, but that had not grown for long enough to tell a leak.")
 SENTENCE(outside_largest, "malloc is sampled",
-		 "The largest part of it that was sampled is {bytes} at {site} in {context}.", NULL)
+		 "The largest part of it that was sampled is {bytes} at {site} in {context}.",
+		 "The largest part of it that was sampled was {bytes} at {site} in {context}.")
 SENTENCE(see_history, "malloc has given out much",
 		 "SELECT * FROM pg_leakhunt_history({pid}) shows when it grew.", NULL)
 SENTENCE(ask_later, "and it has not rested yet", "Ask again later.", NULL)
@@ -567,22 +574,31 @@ SENTENCE(nothing_grows, "it rests",
 		 "Nothing keeps growing, and no running statement is beyond its limits.",
 		 "Nothing kept growing, and no statement was beyond its limits.")
 SENTENCE(stays_in_cache, "most of what stays is a cache",
-		 "Most of what stays, {bytes}, is {title}. {what} {bound}", NULL)
+		 "Most of what stays, {bytes}, is {title}. {what} {bound}",
+		 "Most of what stayed, {bytes}, was {title}. {what} {bound}")
 SENTENCE(stays_in_contexts, "many contexts, whose number rests",
-		 "Most of what stays is {bytes} in {count} contexts: {title}. Their number does not grow now.", NULL)
+		 "Most of what stays is {bytes} in {count} contexts: {title}. Their number does not grow now.",
+		 "Most of what stayed was {bytes} in {count} contexts: {title}. Their number did not grow then.")
 SENTENCE(stays_in_growing, "many contexts, whose number grows",
-		 "Most of what stays is {bytes} in {count} contexts: {title}. Their number has not grown for long enough to tell a leak.", NULL)
+		 "Most of what stays is {bytes} in {count} contexts: {title}. Their number has not grown for long enough to tell a leak.",
+		 "Most of what stayed was {bytes} in {count} contexts: {title}. Their number had not grown for long enough to tell a leak.")
 SENTENCE(stays_largest_cache, "a cache has the largest part",
-		 "The largest part of what stays, {bytes}, is {title}. {what} {bound}", NULL)
+		 "The largest part of what stays, {bytes}, is {title}. {what} {bound}",
+		 "The largest part of what stayed, {bytes}, was {title}. {what} {bound}")
 SENTENCE(stays_uncertain, "a call site has it, by few samples",
-		 "The largest part of what stays is {bytes} at {site} in {context}. This is too uncertain for a verdict ({interval}).", NULL)
+		 "The largest part of what stays is {bytes} at {site} in {context}. This is too uncertain for a verdict ({interval}).",
+		 "The largest part of what stayed was {bytes} at {site} in {context}. This is too uncertain for a verdict ({interval}).")
 PLURAL(stays_few, "the same, in few transactions",
 	   "The largest part of what stays is {bytes} at {site} in {context}. It was allocated in only {count} transaction; a verdict needs at least {least} (a long transaction counts once per second).",
-	   "The largest part of what stays is {bytes} at {site} in {context}. It was allocated in only {count} transactions; a verdict needs at least {least} (a long transaction counts once per second).", NULL, NULL)
+	   "The largest part of what stays is {bytes} at {site} in {context}. It was allocated in only {count} transactions; a verdict needs at least {least} (a long transaction counts once per second).",
+	   "The largest part of what stayed was {bytes} at {site} in {context}. It was allocated in only {count} transaction; a verdict needs at least {least} (a long transaction counts once per second).",
+	   "The largest part of what stayed was {bytes} at {site} in {context}. It was allocated in only {count} transactions; a verdict needs at least {least} (a long transaction counts once per second).")
 SENTENCE(stays_slower, "the same, ever more slowly",
-		 "The largest part of what stays is {bytes} at {site} in {context}. It grew at {percent}% of the rate before, as a cache does that fills up.", NULL)
+		 "The largest part of what stays is {bytes} at {site} in {context}. It grew at {percent}% of the rate before, as a cache does that fills up.",
+		 "The largest part of what stayed was {bytes} at {site} in {context}. It had grown at {percent}% of the rate before, as a cache does that fills up.")
 SENTENCE(stays_untold, "the same, for another reason",
-		 "The largest part of what stays is {bytes} at {site} in {context}. Its growth so far does not tell a leak from a cache.", NULL)
+		 "The largest part of what stays is {bytes} at {site} in {context}. Its growth so far does not tell a leak from a cache.",
+		 "The largest part of what stayed was {bytes} at {site} in {context}. Its growth so far does not tell a leak from a cache.")
 SENTENCE(ask_in, "it grows", "Ask again in {count} s.", NULL)
 SENTENCE(mostly_outside, "most of it is outside of contexts",
 		 "Most of its memory is outside of memory contexts.", NULL)
@@ -631,5 +647,5 @@ PHRASE(log_statement_at, "a statement, and where", "process {pid} runs a stateme
 PHRASE(log_malloc, "malloc", "process {pid} holds memory from malloc: {bytes} outside of memory contexts", NULL)
 PHRASE(log_mapped, "mapped memory", "process {pid} maps more and more memory: {bytes}", NULL)
 PHRASE(log_freed, "what malloc keeps", "process {pid} keeps memory that was freed: {bytes}", NULL)
-PHRASE(log_growing, "what grows", "process {pid} grows: {bytes} {cause}", NULL)
+PHRASE(log_growing, "what grows, which is not logged: it may be a cache", "process {pid} grows: {bytes} {cause}", NULL)
 PHRASE(log_place, "contexts of one kind, in these lines", "for {title}", NULL)

@@ -110,7 +110,10 @@ plh_sentences_say(PlhSaid *said, PlhSentence sentence, bool alive, const PlhFiel
 	if (text->len > 0 && text->data[text->len - 1] != '\n')
 		appendStringInfoChar(text, ' ');
 	else
+	{
 		said->begins = lappend_int(said->begins, sentence);
+		said->starts = lappend_int(said->starts, text->len);
+	}
 	append_words(text, words_of(&rows[sentence], alive, fields->count), fields);
 	if (said->first_end == 0)
 		said->first_end = text->len;

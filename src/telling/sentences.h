@@ -56,6 +56,8 @@ typedef struct PlhSaid
 	StringInfoData text;
 	Size		first_end;		/* where the first sentence ends */
 	List	   *begins;			/* of each line, its first sentence */
+	List	   *starts;			/* of each line, where it begins; a name may
+								 * have line breaks, too */
 } PlhSaid;
 
 extern void plh_sentences_begin(PlhSaid *said);

@@ -161,9 +161,8 @@ say_uncounted(PlhSaid *said, const PlhExplainedProcess *process)
 		PLH_LINE(said, true, fallen_since_count,.bytes = plh_words_size(-gained));
 }
 
-/* One family in the list of those that have most. */
-static const char *
-kind_phrase(const PlhFamilyAccount *family, const PlhProfileImage *image)
+char *
+plh_size_sentences_kind(const PlhFamilyAccount *family, const PlhProfileImage *image)
 {
 	bool		is_many = family->contexts > 1;
 	const PlhFields fields = {
@@ -193,7 +192,7 @@ say_families(PlhSaid *said, const PlhExplainedProcess *process, const PlhAccount
 		if (family->bytes < Max(PLH_COURSE_NOISE_BYTES, account->context_bytes / 20))
 			break;
 		appendStringInfo(&kinds, "%s%s", count == 0 ? "" : ", ",
-						 kind_phrase(family, process->image));
+						 plh_size_sentences_kind(family, process->image));
 		rest -= family->bytes;
 	}
 	if (count > 0)

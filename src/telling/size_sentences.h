@@ -27,3 +27,7 @@ extern void plh_size_sentences_say_parts(PlhSaid *said, const PlhExplainedProces
 										 const PlhAccount *account);
 extern void plh_size_sentences_say_course(PlhSaid *said, const PlhExplainedProcess *process,
 										  const PlhCourse *course);
+
+/* What contexts of a kind hold, as within a list: "80 MB in TopMemoryContext". */
+extern char *plh_size_sentences_kind(const PlhFamilyAccount *family,
+									 const PlhProfileImage *image);

@@ -14,7 +14,7 @@ VERDICT_WORDS(LEAK, "bad",
 			  "memory that a function allocates for the session keeps growing, transaction after transaction",
 			  "`site` and `stack` name the function: report it to its author. Until it is fixed, limit how long such connections live, or end them from time to time")
 VERDICT_WORDS(QUERY, "bad",
-			  "the running statement or transaction holds far more than `work_mem` allows",
+			  "the running statement or transaction holds far more than work_mem allows",
 			  "`EXPLAIN` it; aggregates, functions, triggers and hashed subplans have no memory limit. `pg_cancel_backend` ends it now, or `pg_terminate_backend` a session that is idle in its transaction")
 VERDICT_WORDS(HELD, "soft", "a few transactions left at least 32 MB in the session",
 			  "end the session, unless it will need this memory again: a connection pool can do so after some time (`server_lifetime` of PgBouncer)")
@@ -22,16 +22,16 @@ VERDICT_WORDS(CONTEXTS, "bad",
 			  "the number of memory contexts keeps growing, or is very large in a statement",
 			  "`evidence` says what they belong to: prepared statements, cursors, subtransactions")
 VERDICT_WORDS(MALLOC, "bad",
-			  "memory that a library allocates with `malloc` keeps growing, or is more than 128 MB",
+			  "memory that a library allocates with malloc keeps growing, or is more than 128 MB",
 			  "where `pg_leakhunt_malloc.so` is [preloaded](doc/malloc.md#preload-it), `site` and `stack` name the function, as for a leak; elsewhere `evidence` names the libraries that the process has loaded. If the process compiles queries, try `jit = off`")
 VERDICT_WORDS(MAPPED, "soft",
 			  "memory that belongs neither to contexts nor to malloc keeps growing",
 			  "`evidence` names PL/Python or the JIT compiler, if the process has loaded it. Otherwise look for code that maps memory by itself")
 VERDICT_WORDS(FREED, "soft",
-			  "`malloc` has kept at least 64 MB of freed memory for a minute instead of returning it to the system",
+			  "malloc has kept at least 64 MB of freed memory for a minute instead of returning it to the system",
 			  "`SELECT pg_leakhunt_trim(pid)`. With `MALLOC_TRIM_THRESHOLD_=131072` in the server's environment, `malloc` does not raise its thresholds, and returns blocks of 128 kB and more when they are freed")
 VERDICT_WORDS(GROWING, "soft",
-			  "it grows like a cache that fills up, or has grown since [your baseline](doc/walkthrough.md#watch-it-grow)",
+			  "it grows like a cache that fills up, or has grown since your baseline",
 			  "look again later: a leak keeps growing, a cache does not")
 
 KIND_WORDS(SITE_LEAKS, cause_site, log_leak,

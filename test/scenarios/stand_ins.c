@@ -261,13 +261,7 @@ plh_control_request_of(int pid, PlhControlRequest *request)
 }
 
 const char *
-plh_profile_directory_failure(int pid)
-{
-	return NULL;
-}
-
-const char *
-plh_profile_directory_hint(int pid)
+plh_profile_directory_failure(int pid, const char **hint)
 {
 	return NULL;
 }

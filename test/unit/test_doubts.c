@@ -19,13 +19,7 @@
 
 /* What needs the server. */
 const char *
-plh_profile_directory_failure(int pid)
-{
-	return NULL;
-}
-
-const char *
-plh_profile_directory_hint(int pid)
+plh_profile_directory_failure(int pid, const char **hint)
 {
 	return NULL;
 }
@@ -270,7 +264,7 @@ test_no_profile(void)
 	PlhExplainedProcess process = {.pid = 42,.loaded = PLH_LOADED};
 
 	ok(is_said(doubt_about(&process, NULL).words.text.data,
-			   "Too little to judge: it never held 8388608 B, and fewer than 5 samples were taken."),
+			   "Too little was sampled to judge: less than 8388608 B at any time, in fewer than 5 samples."),
 	   "from when on there is a profile is told");
 }
 

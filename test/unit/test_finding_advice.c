@@ -142,7 +142,7 @@ test_malloc(void)
 	finding.late_bytes = 80 * MB;
 	ok(says(" 5.7 s earlier, all of it in the second half of that time."), "or it has gained all there");
 	finding.growth_bytes = 0;
-	ok(says("At the last count malloc had given out 90000000 B outside of memory contexts, no more than 5.7 s earlier.") &&
+	ok(says("At the last count malloc had given out 90000000 B outside of memory contexts, which is no more than 5.7 s earlier.") &&
 	   !says("half"), "what has not grown is not said to have");
 	finding.growth_bytes = 80 * MB;
 	header.census_at = SOME_TIME;

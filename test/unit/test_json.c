@@ -74,6 +74,13 @@ test_sentences_of_text(void)
 	ok(wrote("\"sentences\":[\"Private memory has hardly changed for 5 s. Ask again later.\","
 			 "\"Verdict: none. \\u003cb\\u003e\"],\"sentence_ids\":[\"rests\",\"no_verdict\"]"),
 	   "each line has the name of the sentence that it begins with");
+	plh_sentences_begin(&text);
+	PLH_LINE(&text, true, no_verdict,.reason = "A role\nhas this name.\n");
+	PLH_LINE(&text, true, rests,.age = "5 s");
+	plh_finding_json_put_text(&json, &text);
+	ok(wrote("\"sentences\":[\"Verdict: none. A role\\u000ahas this name.\\u000a\",\"Private memory has hardly changed for 5 s.\"],"
+			 "\"sentence_ids\":[\"no_verdict\",\"rests\"]"),
+	   "a name with line breaks does not shift them");
 	plh_finding_json_put_doubt(&json, NULL);
 	ok(wrote("\"doubt\":null"), "there is no doubt where there is a finding");
 }

@@ -137,7 +137,7 @@ test_parts(void)
 	set_process();
 	header.malloc_free_bytes = 1 * MB;
 	header.context_free_bytes = 2 * MB;
-	ok(parts_say("The last count, 3 ticks ago, found 95000000 B in memory contexts, 3000000 B from malloc outside of them, and 1000000 B that was freed but is kept by malloc. Of the memory in contexts, 2000000 B was free space inside them. 1000000 B was elsewhere."),
+	ok(parts_say("The last count, 3 ticks ago, found 95000000 B in memory contexts, 3000000 B from malloc outside of them, and 1000000 B of freed memory that malloc keeps. Of the memory in contexts, 2000000 B was free space inside them. 1000000 B was elsewhere."),
 	   "the parts of a process are told");
 	header.malloc_free_bytes = header.context_free_bytes = 0;
 	ok(parts_say("The last count, 3 ticks ago, found 95000000 B in memory contexts and 3000000 B from malloc outside of them. 2000000 B was elsewhere."),
@@ -147,13 +147,13 @@ test_parts(void)
 	   "growth since the count is in none of its figures");
 	header.own_bytes = 35 * MB;
 	process.rss_anon_bytes = 82 * MB;
-	ok(parts_say("outside of them. The process looks 63000000 B smaller, because that part was never written to.") &&
+	ok(parts_say("outside of them. The process looked 63000000 B smaller than that, because that part had not been written to yet.") &&
 	   parts_say("Since that count private memory has grown by 47000000 B. Part of that may be memory that was counted, but not yet written to."),
 	   "memory that is written to later is not told as another");
 	process.rss_anon_bytes = 20 * MB;
 	ok(parts_say("Since that count private memory has fallen by 15000000 B."), "so is a fall since the count");
 	image.alive = false;
-	ok(parts_say("The process looked 63000000 B smaller, because that part had never been written to."), "what was not written to is told of a process that is gone");
+	ok(parts_say("The process looked 63000000 B smaller than that, because that part had not been written to yet."), "what was not written to is told of a process that is gone");
 }
 
 /* A tick is a little more than a second. */
