@@ -28,7 +28,8 @@ my %files = (
 
 # How each of them says that it can't read something of the other's.
 my $not_mine = qr/is not a profile of this version of pg_leakhunt/;
-my $no_match = qr/objects of extension pg_leakhunt do not (?:match|fit) its library|could not find function|does not exist|return (?:and sql tuple|type)/;
+# A null pid meant all processes once.
+my $no_match = qr/objects of extension pg_leakhunt do not (?:match|fit) its library|could not find function|does not exist|return (?:and sql tuple|type)|pid must not be null/;
 
 # Install a version as packages do it: new files with the names of the old ones.
 sub install
