@@ -17,7 +17,7 @@ function findCauses() {
 	for (const process of page.processes) {
 		for (const finding of process.findings) {
 			const key = finding.verdict + ' ' + finding.cause;
-			const cause = found.get(key) || { verdict: finding.verdict, cause: finding.cause, bytes: 0, error: 0, rates: [], processes: [] };
+			const cause = found.get(key) || { verdict: finding.verdict, cause: finding.cause, about: finding.about, bytes: 0, error: 0, rates: [], processes: [] };
 
 			cause.bytes += finding.bytes;
 			cause.error = Math.hypot(cause.error, finding.error_bytes);
@@ -106,7 +106,7 @@ function makeCauses(processes) {
 			document.getElementById('processes').scrollIntoView({ block: 'nearest' });
 		},
 		columns: [
-			{ title: 'Cause', key: 'cause', value: cause => cause.cause, show: cause => cause.cause.replace(/^\((.*)\)$/, '$1') || cause.verdict },
+			{ title: 'Cause', key: 'cause', value: cause => cause.about, show: cause => cause.about },
 			{ title: 'Verdict', key: 'verdict', value: cause => cause.verdict, show: cause => cause.verdict, node: cause => verdictChip(cause.verdict) },
 			{ title: 'Bytes', key: 'bytes', number: true, value: cause => cause.bytes, show: cause => estimate(cause.bytes, cause.error), errorKey: 'error_bytes', error: cause => cause.error },
 			{ title: 'Processes', key: 'processes', number: true, value: cause => cause.processes.length, show: cause => count(cause.processes.length) },

@@ -37,6 +37,7 @@ put_figures(StringInfo json, const PlhFinding *finding)
 static void
 put_names(StringInfo json, const PlhToldFinding *told)
 {
+	plh_json_put_text(json, "about", told->about);
 	plh_json_put_text(json, "cause", told->cause);
 	plh_json_put_text(json, "family", told->family);
 	plh_json_put_text(json, "site", told->site);

@@ -8,9 +8,10 @@
  * number, its field {count}.  PHRASE(id, when, alive, gone) is no sentence, but stands within one.
  * "when" says when it is said.
  *
- * A name in braces is a field of PlhFields (sentences.h): a figure, a name or a phrase.  Nothing
- * else is put together: so each sentence can be read, and translated, as a whole.  No program of
- * ours reads them: programs get fields (finding_json.h).
+ * A name in braces is a field of PlhFields (sentences.h): a figure, a name, a list of names, a
+ * phrase, or a sentence of judge/family.c.  Nothing else is put together: so each sentence can be
+ * read, and translated, as a whole.  No program of ours reads them: programs get fields
+ * (finding_json.h).
  *
  * doc/explanation.md is made of this table.
  */
@@ -115,13 +116,14 @@ SENTENCE(contexts_are, "before findings", "{list}", NULL)
 SECTION("A finding: what it is about")
 SENTENCE(verdict, "each of the three largest findings", "Verdict: {verdict} {cause}.", NULL)
 PHRASE(cause_site, "a call site", "at {site} in {context}", NULL)
-PHRASE(cause_contexts, "memory contexts", "({title})", NULL)
+PHRASE(cause_contexts, "memory contexts", "{title}", NULL)
 PHRASE(cause_statement, "a statement",
-	   "(the running statement or transaction)", "(the last statement or transaction)")
-PHRASE(cause_malloc, "malloc", "(memory that malloc gave out outside of memory contexts)", NULL)
-PHRASE(cause_mapped, "what others map", "(memory that is neither in memory contexts nor malloc's)", NULL)
-PHRASE(cause_freed, "what malloc keeps", "(memory that malloc keeps although it was freed)", NULL)
-PHRASE(cause_process, "nothing smaller", "(the process as a whole)", NULL)
+	   "the running statement or transaction", "the last statement or transaction")
+PHRASE(cause_malloc, "malloc", "memory that malloc gave out outside of memory contexts", NULL)
+PHRASE(cause_mapped, "what others map", "memory that is neither in memory contexts nor malloc's", NULL)
+PHRASE(cause_freed, "what malloc keeps", "memory that malloc keeps although it was freed", NULL)
+PHRASE(cause_process, "nothing smaller", "the process as a whole", NULL)
+PHRASE(in_brackets, "all of these but a call site, within a sentence", "({cause})", NULL)
 SENTENCE(held_at, "a call site has much of what was sampled in these contexts",
 		 "The largest part of what was sampled in them is held at {site}.",
 		 "The largest part of what was sampled in them was held at {site}.")

@@ -14,8 +14,9 @@
 #include "telling/told_finding.h"
 #include "telling/verdict_words.h"
 
+/* What it is about, by itself. */
 static const char *
-cause_of(const PlhFinding *finding, const PlhListedSite *listed, const PlhProfileImage *image)
+what_about(const PlhFinding *finding, const PlhListedSite *listed, const PlhProfileImage *image)
 {
 	const PlhFamilyAccount *family = plh_finding_family(finding);
 	PlhFields	fields = {NULL};
@@ -97,7 +98,9 @@ plh_told_finding_make(const PlhFinding *finding, const PlhListedSite *listed, co
 	plh_sentences_begin(&next);
 	told->finding = finding;
 	told->verdict = plh_verdict_name(plh_finding_verdict(finding));
-	told->cause = cause_of(finding, listed, image);
+	told->about = what_about(finding, listed, image);
+	told->cause = plh_finding_subject(finding) == PLH_SUBJECT_SITE ? told->about :
+		PLH_PHRASE(true, in_brackets,.cause = told->about);
 	told->family = family == NULL ? NULL : plh_account_title(family, image);
 	if (listed != NULL && plh_function_shares_name_site(finding, image, in->stacks))
 		name(told, listed);

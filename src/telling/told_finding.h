@@ -17,7 +17,9 @@ typedef struct PlhToldFinding
 	const PlhListedSite *named; /* the site that it is named after, as it was
 								 * passed; NULL: after none */
 	const char *verdict;
-	const char *cause;			/* "at f (f.c:5) in TopMemoryContext" */
+	const char *about;			/* "the running statement or transaction" */
+	const char *cause;			/* within a sentence: "(the running ...)", or
+								 * "at f (f.c:5) in TopMemoryContext" */
 	const char *family;			/* what its contexts are for */
 	const char *site;
 	const char *site_words;		/* the same; without a name with its caller */

@@ -424,7 +424,7 @@ SKIP:
 	# growth of seconds is no growth per hour
 	my $grown = document_of($server_path);
 	my $growth_of = sub {
-		$grown->{processes}[0]{findings} = [ map { { verdict => 'query', cause => '(the last statement)', bytes => 5e8, error_bytes => 0, bytes_per_hour => $_->[0], rate_us => $_->[1] } } @_ ];
+		$grown->{processes}[0]{findings} = [ map { { verdict => 'query', cause => '(the last statement)', about => 'the last statement', bytes => 5e8, error_bytes => 0, bytes_per_hour => $_->[0], rate_us => $_->[1] } } @_ ];
 		$open_with->($server_path, $grown);
 		return $browser->result('cellOf', '#causes-table', 'the last', 'Growth');
 	};
