@@ -362,7 +362,7 @@ define_watch_settings(void)
 							   check_log, assign_log, NULL);
 	DefineCustomStringVariable("pg_leakhunt.debuginfod_urls",
 							   "Debuginfod servers that are asked for the names of functions.",
-							   "Addresses, separated by spaces.  Empty asks those of DEBUGINFOD_URLS in the server's environment, \"system\" also those in /etc/debuginfod, \"none\" asks nobody.",
+							   "Addresses, separated by spaces.  Empty asks those of DEBUGINFOD_URLS in the server's environment, \"system\" also those in /etc/debuginfod, \"none\" asks no server.",
 							   &plh_debuginfod_urls, "", PGC_SUSET, GUC_SUPERUSER_ONLY,
 							   NULL, NULL, NULL);
 }

@@ -297,7 +297,7 @@ sweep_directory(void *arg)
 
 /*
  * Callback before_shmem_exit: after a crash all children are gone by now.  If the server does not
- * go on (restart_after_crash), nobody else knows how they died.
+ * go on (restart_after_crash), no other process knows how they died.
  */
 static void
 note_before_exit(int code, Datum arg)

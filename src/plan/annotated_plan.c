@@ -1,6 +1,6 @@
 /*
  * annotated_plan.c
- *	  Adds what nodes held to what EXPLAIN has printed, where it asks nobody while it prints.
+ *	  Adds what nodes held to what EXPLAIN has printed, where it asks no extension while it prints.
  *
  * Nodes are printed in the order in which plan_watch.c walks, and a line of each can be told.  In
  * JSON, YAML and XML no text of a user looks like such a line: quotes, line breaks or angle

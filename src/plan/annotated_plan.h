@@ -1,6 +1,6 @@
 /*
  * annotated_plan.h
- *	  Adds what nodes held to what EXPLAIN has printed, where it asks nobody while it prints.
+ *	  Adds what nodes held to what EXPLAIN has printed, where it asks no extension while it prints.
  *
  * Never called inside palloc.
  */

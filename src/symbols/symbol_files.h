@@ -64,6 +64,6 @@ extern void plh_symbol_files_choose_servers(const char *setting);
 
 /*
  * Servers may have been asked since that time of CLOCK_MONOTONIC, and there is nothing.  If that
- * took long, they do not answer: asks nobody any more in this process.
+ * took long, they do not answer: asks none any more in this process.
  */
 extern void plh_symbol_files_asked_in_vain(int64 since_us);

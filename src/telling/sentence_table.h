@@ -65,7 +65,7 @@ SENTENCE(larger_before, "it was larger before it grew",
 		 "Private memory had been {bytes} larger {age} before the last count.")
 SENTENCE(ask_again, "it has grown since a count that is long ago",
 		 "Ask again to see whether its private memory still grows.", NULL)
-SENTENCE(grown_open, "it has grown, and nobody knows whether it still does",
+SENTENCE(grown_open, "it has grown, and it is not known whether it still does",
 		 "Private memory has grown by {bytes} since {since}. Ask again to see whether it still grows.", NULL)
 SENTENCE(grown_open_counted, "the same, where part of it was counted",
 		 "Private memory has grown by {bytes} since {since}, {late} of that since the last count, {age} ago. Ask again to see whether it still grows.", NULL)
