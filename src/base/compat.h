@@ -112,6 +112,15 @@
 #define PLH_TRANSACTION_TICK() plh_clock_coarse_tick()
 #endif
 
+/* What reads the messages of parallel workers, and the context that it makes for them. */
+#if PG_VERSION_NUM >= 180000
+#define PLH_READ_MESSAGES ProcessParallelMessages
+#define PLH_MESSAGES_CONTEXT "ProcessParallelMessages"
+#else
+#define PLH_READ_MESSAGES HandleParallelMessages
+#define PLH_MESSAGES_CONTEXT "HandleParallelMessages"
+#endif
+
 /* Version 17 brought Bump contexts. */
 #define PLH_HAVE_BUMP (PG_VERSION_NUM >= 170000)
 

@@ -33,6 +33,7 @@
 #include "reader/server_processes.h"
 #include "sampler/control.h"
 #include "sampler/countdown.h"
+#include "sampler/errands.h"
 #include "sampler/publication.h"
 
 /* The pid of requests to all processes. */
@@ -427,7 +428,7 @@ wait_for(int pid, uint32 request, int64 *bytes)
 {
 	int64		until_us = plh_clock_us(CLOCK_MONOTONIC) + TRIM_WAIT_US;
 
-	while (!plh_trim_is_done(pid, request, bytes))
+	while (!plh_errands_is_done(PLH_ERRAND_TRIM, pid, request, bytes))
 	{
 		if (plh_clock_us(CLOCK_MONOTONIC) >= until_us)
 			return false;
@@ -443,7 +444,7 @@ wait_for(int pid, uint32 request, int64 *bytes)
 static bool
 have_trimmed(int pid, int64 *bytes)
 {
-	uint32		request = plh_trim_ask(pid);
+	uint32		request = plh_errands_ask(PLH_ERRAND_TRIM, pid);
 
 	if (request == 0)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -15,6 +15,7 @@
 #include "functions/sql_access.h"
 #include "functions/sql_arguments.h"
 #include "functions/sql_explain.h"
+#include "functions/sql_moment.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
 #include "process/process.h"
@@ -291,6 +292,7 @@ explain(const PlhExplainedProcess *process, void *arg)
 static void
 explain_one(Explaining *explaining, int pid)
 {
+	plh_sql_moment_of(pid);
 	if (pid != 0)
 		plh_sql_explain_visit(explaining->sink.sees_all, pid, explain, explaining);
 	if (explaining->rows == NIL && plh_server_processes_check(pid) && !plh_sql_access_knows(pid))

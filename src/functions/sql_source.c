@@ -17,6 +17,7 @@
 #include "crash/crash_dumps.h"
 #include "functions/sql_access.h"
 #include "functions/sql_arguments.h"
+#include "functions/sql_moment.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
 #include "process/process.h"
@@ -231,6 +232,7 @@ plh_sql_source_process(int pid, int level)
 	PlhProfileImage *image = NULL;
 
 	plh_publication_publish();
+	plh_sql_moment_of(pid);
 
 	/* the header first: of a profile that is not for the caller that will do */
 	for (int header_only = 1; pid > 0 && header_only >= 0; header_only--)

@@ -36,6 +36,7 @@
 #include "sampler/control_file.h"
 #include "sampler/countdown.h"
 #include "sampler/current_site.h"
+#include "sampler/doorbell.h"
 #include "sampler/growth_dump.h"
 #include "sampler/live_samples.h"
 #include "sampler/malloc_hooks.h"
@@ -104,6 +105,7 @@ after_fork_in_child(void)
 	plh_planned_failure_forget();
 	plh_publication_forget();
 	plh_upkeep_forget();
+	plh_doorbell_forget();
 	plh_guard_held = false;
 	plh_countdown_forget();
 }
@@ -190,6 +192,7 @@ plh_process_start(void)
 		atexit(at_exit) != 0)
 		return "Could not register handlers for fork and exit.";
 	plh_process_limit_start(plh_limit_report);
+	plh_doorbell_start(plh_upkeep_if_asked);
 	plh_owner_start(GetSystemIdentifier());
 	plh_publication_start(plh_profile_directory_path());
 	plh_statements_dump_start(plh_profile_directory_path(), GetSystemIdentifier(), preloaded);

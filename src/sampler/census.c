@@ -42,13 +42,20 @@
 /*
  * Censuses take at most one part in CENSUS_SHARE of the time.  Time that they have not taken is
  * credit, up to CREDIT_MAX_US, as a process that grows fast needs several within a moment.
- * CREDIT_RESERVE_US of it are for those.  One that becomes idle may owe CREDIT_IDLE_US beyond:
- * figures that are wrong then stay so.
+ * CREDIT_RESERVE_US of it are for those.  One that becomes idle counts whatever it owes, as figures
+ * that are wrong then stay so; but not for more than one part in IDLE_SHARE of the time.
  */
 #define CENSUS_SHARE 1000
 #define CREDIT_MAX_US 20000
 #define CREDIT_RESERVE_US 10000
-#define CREDIT_IDLE_US 10000
+#define IDLE_SHARE 10
+
+/*
+ * A census that somebody asks for comes at least ASKED_GAP_US after the last, and such ones take no
+ * more than one part in ASKED_SHARE of the time.
+ */
+#define ASKED_GAP_US 10000
+#define ASKED_SHARE 50
 
 /*
  * Figures that have changed by this part of them, and by this many bytes, are out of date.  The
@@ -423,6 +430,13 @@ may_count_free(int64 now_us, bool brief)
 		now_us >= state.last_free_us + CENSUS_SHARE * state.free_cost_us;
 }
 
+/* May a process that becomes idle take a census beyond its credit? */
+static bool
+may_owe(int64 now_us)
+{
+	return now_us - state.last_census_us >= IDLE_SHARE * state.last_cpu_us;
+}
+
 /*
  * Is it time for a census, or does the last contradict what is known now?  One for which there is
  * credit only once the process becomes idle is missing until then.
@@ -436,51 +450,39 @@ is_due(int64 now_us, int64 gap_us)
 		return true;
 	if (now_us >= state.last_census_us + gap_us && spent <= CREDIT_MAX_US - CREDIT_RESERVE_US)
 		return true;
-	if (spent > CREDIT_MAX_US + CREDIT_IDLE_US ||
-		!(have_live_bytes_changed() || has_own_changed(now_us)))
+	if (!(have_live_bytes_changed() || has_own_changed(now_us)))
 		return false;
-	if (spent <= CREDIT_MAX_US || state.being_reset != NULL)
+	if (spent <= CREDIT_MAX_US || (state.being_reset != NULL && may_owe(now_us)))
 		return true;
 	state.is_missing = true;
 	return false;
 }
 
-/*
- * Take a census, if the last one is at least "gap_us" old or its figures are out of date, and there
- * is credit for it.  A "brief" one is not taken if it needs more than BRIEF_US: where that was
- * seen, none is tried before another one, which need not be brief, has taken less.  Returns whether
- * a census was taken.
- *
- * The cost is processor time: an interrupted census takes no longer.
- */
-bool
-plh_census_take_if_older(int64 gap_us, bool brief)
+/* Give up a census that would take too long.  Without what is free it may be brief next time. */
+static void
+give_up(bool with_free)
 {
-	int64		started_us;
-	int64		now_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
+	if (with_free)
+		state.free_cost_us = BRIEF_US;
+	else
+		state.never_brief = true;
+	state.is_missing = true;
+}
+
+/* Take a census.  Returns false where a brief one was given up. */
+static bool
+take(int64 now_us, bool brief)
+{
+	int64		started_us = plh_clock_us(CLOCK_THREAD_CPUTIME_ID);
 	bool		with_free = may_count_free(now_us, brief);
 	int64		took_us;
 	TimestampTz now;
 
 	Assert(plh_guard_held && CritSectionCount == 0);
 	Assert(plh_profile != NULL);
-	if (!is_due(now_us, gap_us))
-		return false;
-	if (brief && state.never_brief)
-	{
-		state.is_missing = true;
-		return false;
-	}
-
-	started_us = plh_clock_us(CLOCK_THREAD_CPUTIME_ID);
 	if (!count_until(brief ? started_us + BRIEF_US : 0, with_free))
 	{
-		/* without what is free it may be brief enough next time */
-		if (with_free)
-			state.free_cost_us = BRIEF_US;
-		else
-			state.never_brief = true;
-		state.is_missing = true;
+		give_up(with_free);
 		return false;
 	}
 	state.is_missing = false;
@@ -501,6 +503,50 @@ plh_census_take_if_older(int64 gap_us, bool brief)
 		state.last_free_us = now_us;
 	}
 	return true;
+}
+
+/*
+ * Take a census, if the last one is at least "gap_us" old or its figures are out of date, and there
+ * is credit for it.  A "brief" one is not taken if it needs more than BRIEF_US: where that was
+ * seen, none is tried before another one, which need not be brief, has taken less.  Returns whether
+ * a census was taken.
+ *
+ * The cost is processor time: an interrupted census takes no longer.
+ */
+bool
+plh_census_take_if_older(int64 gap_us, bool brief)
+{
+	int64		now_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
+
+	if (!is_due(now_us, gap_us))
+		return false;
+	if (brief && state.never_brief)
+	{
+		state.is_missing = true;
+		return false;
+	}
+	return take(now_us, brief);
+}
+
+/*
+ * Take one that somebody has asked for, outside of the credit; of the context "over", if it is not
+ * NULL, what is in it counts as over.  So that whoever asks again and again does not slow the
+ * process down, the last one stands for it where it is too young.
+ */
+bool
+plh_census_take_if_asked(MemoryContext over)
+{
+	int64		now_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
+	bool		taken;
+
+	if (state.last_census_us != 0 && now_us - state.last_census_us <
+		Max(ASKED_GAP_US, ASKED_SHARE * state.last_cpu_us))
+		return false;
+	state.being_reset = over;
+	taken = take(now_us, false);
+	state.being_reset = NULL;
+	state.spent_us -= state.last_cpu_us;
+	return taken;
 }
 
 /* Was the last brief census given up or not tried? */

@@ -13,7 +13,7 @@
 
 /* A process has the places of its pid modulo these, until another one needs them. */
 #define PLH_CONTROL_FAILURES 256
-#define PLH_CONTROL_TRIMS 1024
+#define PLH_CONTROL_ERRANDS 1024
 #define PLH_CONTROL_LIMITS 1024
 #define PLH_CONTROL_PLANS 64
 
@@ -48,15 +48,23 @@ typedef struct PlhControlFailure
 	uint64		process_start;	/* as in PlhControlSlot */
 } PlhControlFailure;
 
-/* The request to a process to give back what malloc keeps, and what came of it. */
-typedef struct PlhControlTrim
+/* What a process may be asked to do, once (errands.h). */
+typedef enum PlhErrand
+{
+	PLH_ERRAND_TRIM,			/* give back to the kernel what malloc keeps */
+	PLH_ERRAND_COUNT,			/* count its memory */
+	PLH_ERRANDS					/* number of them, must be last */
+} PlhErrand;
+
+/* A request to a process, and what came of it. */
+typedef struct PlhControlErrand
 {
 	int32		pid;			/* 0: none, or changing */
-	uint32		requested;		/* number of the request */
-	uint32		done;			/* of the last that was carried out */
+	pg_atomic_uint32 requested; /* the highest number of a request */
+	pg_atomic_uint32 done;		/* requests up to this one are carried out */
 	uint64		process_start;	/* as in PlhControlSlot */
-	int64		given_back_bytes;
-} PlhControlTrim;
+	int64		result;			/* of PLH_ERRAND_TRIM: bytes given back */
+} PlhControlErrand;
 
 /* The memory of a process, as it tells the keeper (limit_places.h). */
 typedef struct PlhControlLimit
@@ -102,8 +110,8 @@ typedef struct PlhControlFile
 	PlhControlSlot slots[PLH_CONTROL_SLOTS];
 	PlhControlFailure failures[PLH_CONTROL_FAILURES];
 	PlhControlLog log;
-	pg_atomic_uint32 trim_requests;
-	PlhControlTrim trims[PLH_CONTROL_TRIMS];
+	pg_atomic_uint32 errand_requests[PLH_ERRANDS];	/* numbers given so far */
+	PlhControlErrand errands[PLH_ERRANDS][PLH_CONTROL_ERRANDS];
 	PlhControlLimit limits[PLH_CONTROL_LIMITS];
 	pg_atomic_uint64 limit_hits;	/* also of processes that are gone */
 	PlhControlPlan plans[PLH_CONTROL_PLANS];

@@ -30,6 +30,7 @@
 #include "sampler/context_name.h"
 #include "sampler/countdown.h"
 #include "sampler/current_site.h"
+#include "sampler/errands.h"
 #include "sampler/lifetime.h"
 #include "sampler/live_samples.h"
 #include "sampler/method_hooks.h"
@@ -216,6 +217,8 @@ alloc_slow(PLH_ALLOC_PARAMETERS, PlhContextType type)
 	uint32		interval = plh_countdown_take(&countdown, size);
 	void	   *pointer;
 
+	if (unlikely(plh_errands_changed(PLH_ERRAND_COUNT)))
+		plh_upkeep_if_asked();
 	if (is_to_fail(context, size, size, interval))
 		return PLH_ALLOC_FAILURE(context);
 	if (interval == 0 || only_counts(context, interval))

@@ -20,6 +20,8 @@
 #include "profile/profile_file.h"
 #include "sampler/census.h"
 #include "sampler/countdown.h"
+#include "sampler/doorbell.h"
+#include "sampler/errands.h"
 #include "sampler/growth_dump.h"
 #include "sampler/owner.h"
 #include "sampler/process_limit.h"
@@ -86,6 +88,8 @@ message_over(void *arg)
 	if (plh_guard_held || CritSectionCount > 0 || plh_profile == NULL ||
 		plh_profile->pid != getpid())
 		return;
+	if (plh_profile_file_is_published())
+		plh_doorbell_hang_at_once();
 	plh_guard_held = true;
 	plh_upkeep_run(PLH_UPKEEP_STATEMENT_OVER, plh_clock_us(CLOCK_MONOTONIC_COARSE));
 	plh_guard_held = false;
@@ -94,15 +98,26 @@ message_over(void *arg)
 /*
  * Is there a census to be taken when the message is over?  There is one, too, where a commit had no
  * time for its own: of many contexts in which nothing was sampled, there may be no other occasion.
+ * And from then on the process may be idle, and must hear who asks it.
  */
 static void
 await_message(void)
 {
 	if (awaits_message || MessageContext == NULL ||
-		(plh_profile->passing_bytes < MUCH_BYTES && !plh_census_is_missing()))
+		(plh_profile->passing_bytes < MUCH_BYTES && !plh_census_is_missing() &&
+		 !plh_doorbell_is_missing()))
 		return;
 	awaits_message = true;
 	MemoryContextRegisterResetCallback(MessageContext, &message_callback);
+}
+
+/* Follow a census. */
+static void
+counted(void)
+{
+	plh_owner_identify();
+	plh_process_limit_counted();
+	(void) plh_profile_file_verify();
 }
 
 /* Take a census, or let it be taken when the message is over. */
@@ -115,11 +130,8 @@ count(const Rule *rule)
 
 	if (taken || plh_census_is_missing())
 		await_message();
-	if (!taken)
-		return;
-	plh_owner_identify();
-	plh_process_limit_counted();
-	(void) plh_profile_file_verify();
+	if (taken)
+		counted();
 }
 
 static pg_noinline PLH_EVERY_PROCESS void
@@ -132,7 +144,10 @@ follow(const Rule *rule)
 	if (rule->what & PUBLISH_FIRST)
 		plh_publication_if_due(rule->gap_us);
 	if (plh_profile_file_is_published())
+	{
+		plh_doorbell_hang();
 		count(rule);
+	}
 	if (rule->what & GROWTH_DUMP)
 		plh_growth_dump_if_due();
 	if (rule->what & PUBLISH_LAST)
@@ -150,6 +165,39 @@ live_bytes_now(void)
 }
 
 /*
+ * Count for whoever has asked this process to, under the guard; "over" is as in the census.  Nobody
+ * asks a process whose profile can't be seen.
+ */
+static pg_noinline void
+answer(MemoryContext over)
+{
+	uint32		request = plh_errands_asked(PLH_ERRAND_COUNT);
+
+	if (request == 0 || !plh_profile_file_is_published())
+		return;
+	if (plh_census_take_if_asked(over))
+	{
+		plh_owner_update_header();
+		counted();
+	}
+	plh_errands_done(PLH_ERRAND_COUNT, request, 0);
+}
+
+/* Is it a good moment, outside of palloc or in it? */
+void
+plh_upkeep_if_asked(void)
+{
+	int			saved_errno = errno;
+
+	if (!plh_errands_changed(PLH_ERRAND_COUNT) || plh_guard_held || CritSectionCount > 0)
+		return;
+	plh_guard_held = true;
+	answer(NULL);
+	plh_guard_held = false;
+	errno = saved_errno;
+}
+
+/*
  * Do what is due after an event at that time, by a clock that is always the same for events of its
  * kind.  Of samples that are kept, the first few have their upkeep even within a tick, and one of
  * PLH_UPKEEP_SAMPLES.
@@ -162,6 +210,8 @@ plh_upkeep_run(PlhUpkeepEvent event, int64 now_us)
 	int64		live_bytes = live_bytes_now();
 
 	Assert(plh_guard_held && CritSectionCount == 0);
+	if (unlikely(plh_errands_changed(PLH_ERRAND_COUNT)))
+		answer(rule->what & MESSAGE_OVER ? MessageContext : NULL);
 	if (tick == state.ticks[event] &&
 		labs(live_bytes - state.live_bytes[event]) < rule->change_bytes &&
 		(event != PLH_UPKEEP_SAMPLE_KEPT ||

@@ -3,7 +3,7 @@
  *	  What an owner does beside counting samples: header, census, publication, growth dump.
  *
  * These functions may be called inside palloc, except in a critical section, under the guard; they
- * never palloc, throw or lock.
+ * never palloc, throw or lock.  plh_upkeep_if_asked may be called anywhere.
  */
 #pragma once
 
@@ -39,5 +39,6 @@ plh_upkeep_counts(uint32 interval)
 }
 
 extern void plh_upkeep_run(PlhUpkeepEvent event, int64 now_us);
+extern void plh_upkeep_if_asked(void);
 extern bool plh_upkeep_counts_commit(int64 tick);
 extern void plh_upkeep_forget(void);

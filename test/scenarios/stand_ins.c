@@ -18,6 +18,7 @@
 #include "base/settings.h"
 #include "functions/sql_access.h"
 #include "functions/sql_arguments.h"
+#include "functions/sql_moment.h"
 #include "functions/sql_source.h"
 #include "other_processes.h"
 #include "process/process.h"
@@ -146,6 +147,12 @@ bool
 plh_sql_source_publish_and_save(void)
 {
 	return true;
+}
+
+/* The process counts by itself only. */
+void
+plh_sql_moment_of(int pid)
+{
 }
 
 void

@@ -16,6 +16,7 @@
 #include "utils/timestamp.h"
 
 #include "server.h"
+#include "base/compat.h"
 #include "base/settings.h"
 #include "reader/server_activity.h"
 
@@ -42,6 +43,8 @@ bool		IsUnderPostmaster = true;
 bool		ExitOnAnyError;
 bool		InitializingParallelWorker;
 int			ParallelWorkerNumber = -1;
+
+__typeof__(ParallelMessagePending) ParallelMessagePending;
 bool		am_walsender;
 volatile uint32 CritSectionCount;
 PGPROC	   *MyProc;
@@ -54,6 +57,18 @@ int			logical_decoding_work_mem = 65536;
 TimestampTz statement_start = 1;
 pg_tz	   *session_timezone;
 PlhLoadedCode loaded_code;
+
+/* There are no parallel workers. */
+bool
+ParallelContextActive(void)
+{
+	return false;
+}
+
+void
+PLH_READ_MESSAGES(void)
+{
+}
 
 /* There is no time zone. */
 pg_time_t

@@ -42,6 +42,7 @@ trim_stub(size_t pad)
 #define plh_process_facts_rss_anon_bytes rss_stub
 #define plh_process_facts_start_ticks start_stub
 #define malloc_trim trim_stub
+#include "sampler/errands.c"
 #include "process/trim.c"
 
 #include "unit_tests.h"
@@ -56,39 +57,69 @@ test_requests(void)
 	freed_in_malloc = 30 * MB;
 	plh_trim_if_asked();
 	ok(trims == 0, "nobody gives anything back unasked");
-	request = plh_trim_ask(MyProcPid);
-	ok(request != 0 && !plh_trim_is_done(MyProcPid, request, &bytes), "a request is not done at once");
+	request = plh_errands_ask(PLH_ERRAND_TRIM, MyProcPid);
+	ok(request != 0 && !plh_errands_is_done(PLH_ERRAND_TRIM, MyProcPid, request, &bytes), "a request is not done at once");
 	plh_trim_if_asked();
-	ok(trims == 1 && plh_trim_is_done(MyProcPid, request, &bytes) && bytes == 30 * MB,
+	ok(trims == 1 && plh_errands_is_done(PLH_ERRAND_TRIM, MyProcPid, request, &bytes) && bytes == 30 * MB,
 	   "it is told how much was given back");
 	plh_trim_if_asked();
 	ok(trims == 1, "once");
-	request = plh_trim_ask(MyProcPid);
+	request = plh_errands_ask(PLH_ERRAND_TRIM, MyProcPid);
 	own_bytes = 70 * MB;
 	freed_in_malloc = -MB;
 	plh_trim_if_asked();
-	ok(trims == 2 && plh_trim_is_done(MyProcPid, request, &bytes) && bytes == 0, "never less than nothing");
+	ok(trims == 2 && plh_errands_is_done(PLH_ERRAND_TRIM, MyProcPid, request, &bytes) && bytes == 0, "never less than nothing");
 }
 
 static void
 test_others(void)
 {
 	int64		bytes;
-	uint32		request = plh_trim_ask(OTHER);
+	uint32		request = plh_errands_ask(PLH_ERRAND_TRIM, OTHER);
 
 	plh_trim_if_asked();
-	ok(trims == 2 && !plh_trim_is_done(OTHER, request, &bytes), "what another process is asked is not done here");
-	request = plh_trim_ask(MyProcPid + PLH_CONTROL_TRIMS);
+	ok(trims == 2 && !plh_errands_is_done(PLH_ERRAND_TRIM, OTHER, request, &bytes), "what another process is asked is not done here");
+	request = plh_errands_ask(PLH_ERRAND_TRIM, MyProcPid + PLH_CONTROL_ERRANDS);
 	plh_trim_if_asked();
 	ok(trims == 2, "nor what one of the same place is asked");
-	request = plh_trim_ask(MyProcPid);
-	place_of(MyProcPid)->process_start--;
+	request = plh_errands_ask(PLH_ERRAND_TRIM, MyProcPid);
+	place_of(PLH_ERRAND_TRIM, MyProcPid)->process_start--;
 	plh_trim_if_asked();
-	ok(trims == 2 && !plh_trim_is_done(MyProcPid, request, &bytes), "nor what one was asked that had this pid before");
+	ok(trims == 2 && !plh_errands_is_done(PLH_ERRAND_TRIM, MyProcPid, request, &bytes), "nor what one was asked that had this pid before");
 	other_start = 0;
-	ok(plh_trim_ask(OTHER) == 0, "a process that is gone is not asked");
-	pg_atomic_write_u32(&plh_control_file->trim_requests, PG_UINT32_MAX);
-	ok(plh_trim_ask(MyProcPid) != 0, "no request has the number 0");
+	ok(plh_errands_ask(PLH_ERRAND_TRIM, OTHER) == 0, "a process that is gone is not asked");
+	pg_atomic_write_u32(&plh_control_file->errand_requests[PLH_ERRAND_TRIM], PG_UINT32_MAX);
+	ok(plh_errands_ask(PLH_ERRAND_TRIM, MyProcPid) != 0, "no request has the number 0");
+	request = plh_errands_ask(PLH_ERRAND_TRIM, MyProcPid);
+	ok(plh_errands_asked(PLH_ERRAND_TRIM) == request, "which go round, and the next is higher");
+}
+
+/* Of those that ask a process at the same time none waits in vain. */
+static void
+test_several(void)
+{
+	int64		bytes;
+	uint32		first;
+	uint32		second;
+
+	pg_atomic_write_u32(&place_of(PLH_ERRAND_COUNT, MyProcPid)->done, 0);
+	first = plh_errands_ask(PLH_ERRAND_COUNT, MyProcPid);
+	second = plh_errands_ask(PLH_ERRAND_COUNT, MyProcPid);
+	raise_requested(place_of(PLH_ERRAND_COUNT, MyProcPid), first);
+	ok(plh_errands_changed(PLH_ERRAND_COUNT) && plh_errands_asked(PLH_ERRAND_COUNT) == second,
+	   "a process sees the last request, whoever comes late");
+	plh_errands_done(PLH_ERRAND_COUNT, second, 0);
+	ok(plh_errands_is_done(PLH_ERRAND_COUNT, MyProcPid, first, &bytes) &&
+	   plh_errands_is_done(PLH_ERRAND_COUNT, MyProcPid, second, &bytes), "and answers all with it");
+	ok(!plh_errands_changed(PLH_ERRAND_COUNT) && plh_errands_asked(PLH_ERRAND_COUNT) == 0, "once");
+	first = plh_errands_ask(PLH_ERRAND_TRIM, MyProcPid);
+	ok(!plh_errands_changed(PLH_ERRAND_COUNT), "what is asked of one kind is none of another");
+	other_start = 77;
+	first = plh_errands_ask(PLH_ERRAND_COUNT, MyProcPid);
+	(void) plh_errands_ask(PLH_ERRAND_COUNT, MyProcPid + PLH_CONTROL_ERRANDS);
+	ok(plh_errands_asked(PLH_ERRAND_COUNT) == 0 &&
+	   !plh_errands_is_done(PLH_ERRAND_COUNT, MyProcPid, first, &bytes),
+	   "who loses its place to another process waits in vain");
 }
 
 void
@@ -98,10 +129,11 @@ test_trim(void)
 
 	plh_control_file = NULL;
 	plh_trim_if_asked();
-	ok(plh_trim_ask(MyProcPid) == 0, "without the file nobody can be asked");
+	ok(plh_errands_ask(PLH_ERRAND_TRIM, MyProcPid) == 0, "without the file nobody can be asked");
 	plh_control_file = calloc(1, sizeof(PlhControlFile));
 	test_requests();
 	test_others();
+	test_several();
 	free(plh_control_file);
 	plh_control_file = file;
 }

@@ -42,6 +42,7 @@ main(void)
 	test_debuginfod();
 	test_shared_memory();
 	test_size_sentences();
+	test_doorbell();
 	test_doubts();
 	test_size_units();
 	test_statement_entries();

@@ -59,6 +59,7 @@ extern void test_allocation_wrappers(void);
 extern void test_debuginfod(void);
 extern void test_shared_memory(void);
 extern void test_size_sentences(void);
+extern void test_doorbell(void);
 extern void test_doubts(void);
 extern void test_size_units(void);
 extern void test_statement_entries(void);

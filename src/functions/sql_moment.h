@@ -1,0 +1,11 @@
+/*
+ * sql_moment.h
+ *	  Figures of now, of a process that somebody asks about.
+ */
+#pragma once
+
+/*
+ * Have a process count its memory, if the caller may see it and it has a profile.  Returns when it
+ * has, or after 200 ms: then its figures are those of before.
+ */
+extern void plh_sql_moment_of(int pid);

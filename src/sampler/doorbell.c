@@ -1,0 +1,132 @@
+/*
+ * doorbell.c
+ *	  How others have a process answer, whatever it is doing: idle, waiting or at work.
+ *
+ * A process that is idle, in a transaction or not, that waits, or that computes without allocating
+ * calls none of our hooks.  But it checks for interrupts, and one of those does next to nothing: a
+ * message of a parallel worker.  Where there are none, the server resets a memory context that is
+ * for these messages, its place, twice: before it reads any, and after.
+ *
+ * So the bell is a reset callback of that context.  A callback is called once, and one that is
+ * registered while callbacks are called would be called over and over.  Hence the bell has a
+ * keeper, an empty context within the place: whenever the place is reset, the keeper is deleted
+ * first, and its callback registers that of the place, which is called next, answers, and makes a
+ * new keeper.
+ *
+ * The place is made at the first message.  A process that never had a parallel worker has none: it
+ * pretends that there was a message, and the server makes it at the next check for interrupts; or
+ * that is called at once where the process may be idle from then on.
+ *
+ * But for the functions that hang the bell, none of this runs inside palloc.
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "miscadmin.h"
+#include "nodes/memnodes.h"
+#include "utils/memutils.h"
+
+#include "base/compat.h"
+#include "base/fork.h"
+#include "base/page_layout.h"
+#include "sampler/doorbell.h"
+
+/* The place is young when it is looked for, and the youngest context is the first. */
+#define PLACES_LOOKED_AT 256
+
+static PLH_SET_AT_LOAD void (*answer) (void);
+
+static struct
+{
+	MemoryContext place;		/* NULL: not found yet */
+	bool		is_hung;
+}			state;
+
+static void place_reset(void *arg);
+static void keeper_deleted(void *arg);
+
+/* A child that is forked has its contexts as its parent had them, callbacks included. */
+static PLH_SURVIVES_FORK MemoryContextCallback place_callback = {place_reset};
+static PLH_SURVIVES_FORK MemoryContextCallback keeper_callback = {keeper_deleted};
+
+/* This may throw, as each check for interrupts. */
+static void
+place_reset(void *arg)
+{
+	MemoryContext keeper;
+
+	state.is_hung = false;
+	answer();
+	keeper = AllocSetContextCreate(state.place, "pg_leakhunt doorbell", ALLOCSET_SMALL_SIZES);
+	MemoryContextRegisterResetCallback(keeper, &keeper_callback);
+	state.is_hung = true;
+}
+
+static void
+keeper_deleted(void *arg)
+{
+	MemoryContextRegisterResetCallback(state.place, &place_callback);
+}
+
+static MemoryContext
+find_place(void)
+{
+	int			count = 0;
+
+	for (MemoryContext context = TopMemoryContext->firstchild;
+		 context != NULL && count < PLACES_LOOKED_AT; context = context->nextchild, count++)
+		if (strcmp(context->name, PLH_MESSAGES_CONTEXT) == 0)
+			return context;
+	return NULL;
+}
+
+/* Only processes that check for interrupts as sessions do can hear it. */
+static bool
+can_hear(void)
+{
+	return IsUnderPostmaster && MyProc != NULL && answer != NULL;
+}
+
+void
+plh_doorbell_hang(void)
+{
+	if (state.is_hung || !can_hear())
+		return;
+	state.place = find_place();
+	if (state.place == NULL)
+	{
+		ParallelMessagePending = true;
+		InterruptPending = true;
+		return;
+	}
+	MemoryContextRegisterResetCallback(state.place, &place_callback);
+	state.is_hung = true;
+}
+
+void
+plh_doorbell_hang_at_once(void)
+{
+	if (state.is_hung || !can_hear() || ParallelContextActive())
+		return;
+	if (find_place() == NULL)
+		PLH_READ_MESSAGES();
+	plh_doorbell_hang();
+}
+
+bool
+plh_doorbell_is_missing(void)
+{
+	return !state.is_hung && can_hear();
+}
+
+void
+plh_doorbell_start(void (*function) (void))
+{
+	answer = function;
+}
+
+PLH_EVERY_PROCESS void
+plh_doorbell_forget(void)
+{
+	memset(&state, 0, sizeof(state));
+}
