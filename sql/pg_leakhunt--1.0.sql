@@ -86,9 +86,9 @@ COMMENT ON COLUMN pg_leakhunt_processes.context_bytes IS
 COMMENT ON COLUMN pg_leakhunt_processes.context_free_bytes IS
 'part of context_bytes that is free inside the contexts; exact; null where it would take too long to count, see Counts; in bytes';
 COMMENT ON COLUMN pg_leakhunt_processes.malloc_bytes IS
-'in use by malloc at counted_at; what exceeds context_bytes is used outside of memory contexts; null if malloc is not glibc''s; in bytes';
+'in use by malloc at counted_at; what exceeds context_bytes is used outside of memory contexts; null if malloc does not tell, as mimalloc''s; in bytes';
 COMMENT ON COLUMN pg_leakhunt_processes.malloc_free_bytes IS
-'free in malloc at counted_at: it was not returned to the kernel; null if malloc is not glibc''s; in bytes';
+'free in malloc at counted_at: it was not returned to the kernel; null if malloc does not tell, as mimalloc''s; in bytes';
 COMMENT ON COLUMN pg_leakhunt_processes.rss_anon_bytes IS
 'resident anonymous memory now, RssAnon in /proc; null for a process that is gone; in bytes';
 COMMENT ON COLUMN pg_leakhunt_processes.counted_at IS

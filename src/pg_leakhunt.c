@@ -9,6 +9,7 @@
 
 #include "fmgr.h"
 
+#include "base/allocator.h"
 #include "base/compat.h"
 #include "base/page_layout.h"
 #include "base/settings.h"
@@ -40,6 +41,7 @@ _PG_init(void)
 	const char *refusal;
 
 	plh_settings_define(plh_countdown_rearm, plh_control_note_enabled);
+	plh_allocator_find();
 	plh_modules_refresh();
 	plh_unwind_start();
 

@@ -17,6 +17,7 @@
 #define STAT_FIRST_AFTER_NAME 3
 #define STAT_PARENT 4
 #define STAT_START_TIME 22
+#define STAT_HEAP_START 47
 
 /*
  * Read the start of a file in /proc as text.  Returns false, with errno set, if that fails: ENOENT
@@ -79,6 +80,15 @@ uint64
 plh_process_facts_start_ticks(int pid)
 {
 	return stat_field(pid, STAT_START_TIME);
+}
+
+/* Returns where the heap of this process begins, which sbrk makes larger; 0 if it can't be told. */
+uintptr_t
+plh_process_facts_heap_start(void)
+{
+	uint64		start = stat_field(getpid(), STAT_HEAP_START);
+
+	return start == PLH_TICKS_UNKNOWN ? 0 : (uintptr_t) start;
 }
 
 /* Is the process with that pid and start still there?  One of which that can't be told is. */

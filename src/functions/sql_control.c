@@ -20,6 +20,7 @@
 #include "utils/inval.h"
 #include "utils/timestamp.h"
 
+#include "base/allocator.h"
 #include "base/clock.h"
 #include "base/compat.h"
 #include "base/settings.h"
@@ -396,17 +397,17 @@ pg_leakhunt_baseline_all(PG_FUNCTION_ARGS)
 	PG_RETURN_INT32(count.taken);
 }
 
-/* Throw an ERROR where malloc is not glibc's, which no other way is known of. */
+/* Throw an ERROR where nobody knows how to tell malloc. */
 static void
 check_malloc(int pid)
 {
 	const PlhProfileImage *image = plh_profile_reader_find(plh_profile_directory_path(), pid, true);
 
 	if (image != NULL && image->alive && image->header->census_at != 0 &&
-		image->header->malloc_bytes < 0)
+		plh_allocator_name(image->header->allocator) == NULL)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-						errmsg("malloc of process %d is not glibc's", pid),
-						errdetail("Only glibc's malloc can be told to give back what it keeps.")));
+						errmsg("malloc of process %d is not known", pid),
+						errdetail("glibc's malloc, jemalloc, tcmalloc and mimalloc can be told to give back what they keep.")));
 }
 
 /*

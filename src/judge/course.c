@@ -30,6 +30,23 @@ noise_of(int64 bytes)
 	return Max(PLH_COURSE_NOISE_BYTES, (int64) (bytes * PLH_COURSE_NOISE_PART));
 }
 
+/*
+ * The most that contexts had until some time, by counts and by samples.  What they freed of that
+ * their malloc may have kept.
+ */
+int64
+plh_course_most_in_contexts(const PlhProfileHeader *header, TimestampTz until)
+{
+	int64		most = until < header->census_at ? 0 : plh_course_sound(header->context_bytes);
+
+	if (header->peak_at <= until)
+		most = Max(most, plh_course_sound(header->peak_bytes));
+	for (uint32 i = 0; i < Min(header->history_count, PLH_HISTORY_POINTS); i++)
+		if (header->history[i].at <= until)
+			most = Max(most, plh_course_sound(header->history[i].context_bytes));
+	return most;
+}
+
 /* A figure at a point of the history, where "passing" bytes were in contexts that pass. */
 static int64
 figure(const PlhProfileHeader *header, const PlhHistoryPoint *point,
@@ -48,6 +65,11 @@ figure(const PlhProfileHeader *header, const PlhHistoryPoint *point,
 		case PLH_SERIES_OUTSIDE:
 			return Max(0, plh_course_sound(point->malloc_bytes) -
 					   (int64) (contexts * (1.0 + PLH_COURSE_BLOCK_PART)));
+		case PLH_SERIES_UNTOLD:
+			return Max(0, plh_course_sound(point->own_bytes) -
+					   (int64) (plh_course_most_in_contexts(header, point->at) *
+								(1.0 + PLH_COURSE_BLOCK_PART)) -
+					   plh_course_sound(header->overhead_bytes));
 		case PLH_SERIES_MAPPED:
 			break;
 	}

@@ -36,7 +36,9 @@ typedef enum PlhSeries
 	PLH_SERIES_LASTING,			/* in contexts of the session */
 	PLH_SERIES_PASSING,			/* in other contexts */
 	PLH_SERIES_OUTSIDE,			/* given out by malloc beside contexts */
-	PLH_SERIES_MAPPED			/* neither contexts' nor malloc's */
+	PLH_SERIES_MAPPED,			/* neither contexts' nor malloc's */
+	PLH_SERIES_UNTOLD			/* more than contexts ever had, where malloc
+								 * does not tell what it has */
 } PlhSeries;
 
 /* How the figure became what it is now. */
@@ -83,6 +85,7 @@ typedef struct PlhTrend
 	int64		fall;			/* the largest below what it had been before */
 } PlhTrend;
 
+extern int64 plh_course_most_in_contexts(const PlhProfileHeader *header, TimestampTz until);
 extern bool plh_course_follow(PlhCourse *course, const PlhProfileHeader *header,
 							  PlhSeries series, int64 bytes, TimestampTz now);
 extern bool plh_course_rests(const PlhCourse *course);

@@ -118,6 +118,14 @@ plh_finding_family(const PlhFinding *finding)
 	return plh_finding_subject(finding) == PLH_SUBJECT_CONTEXTS ? finding->contexts.family : NULL;
 }
 
+/* Is it about what a process has outside of contexts, of which no call site is known? */
+static inline bool
+plh_finding_is_outside(const PlhFinding *finding)
+{
+	return finding->kind == PLH_KIND_MALLOC_GROWS || finding->kind == PLH_KIND_MAPPED_GROWS ||
+		finding->kind == PLH_KIND_OUTSIDE_GROWS;
+}
+
 /* Is it about call sites that go on holding more? */
 static inline bool
 plh_finding_leaks(const PlhFinding *finding)

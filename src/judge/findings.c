@@ -247,7 +247,7 @@ is_explained(const PlhFindings *findings, const PlhFinding *process)
 {
 	double		explained = 0.0;
 
-	if (process->kind != PLH_KIND_MALLOC_GROWS)
+	if (process->kind != PLH_KIND_MALLOC_GROWS && process->kind != PLH_KIND_OUTSIDE_GROWS)
 		return false;
 	for (int i = 0; i < findings->count; i++)
 	{

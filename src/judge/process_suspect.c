@@ -29,6 +29,8 @@ plh_process_suspect_series(PlhKind kind)
 			return PLH_SERIES_OUTSIDE;
 		case PLH_KIND_MAPPED_GROWS:
 			return PLH_SERIES_MAPPED;
+		case PLH_KIND_OUTSIDE_GROWS:
+			return PLH_SERIES_UNTOLD;
 		default:
 			return PLH_SERIES_LASTING;
 	}
@@ -70,7 +72,7 @@ keeps_growing(PlhFinding *finding, const PlhTrend *trend, TimestampTz now)
 static bool
 is_large(const PlhFinding *finding, const PlhTrend *trend)
 {
-	return finding->kind == PLH_KIND_MALLOC_GROWS &&
+	return (finding->kind == PLH_KIND_MALLOC_GROWS || finding->kind == PLH_KIND_OUTSIDE_GROWS) &&
 		finding->bytes >= PLH_SUSPECT_GIVEN_OUT_BYTES &&
 		trend->fall <= finding->bytes * PLH_SUSPECT_FALL_PART;
 }
@@ -114,6 +116,25 @@ is_freed(PlhFinding *finding, const PlhProfileHeader *header, TimestampTz now)
 		(double) now - (double) kept_since(header) >= PLH_SUSPECT_KEPT_US;
 }
 
+/* Are the figures counted that a kind of findings goes by? */
+static bool
+is_counted(const PlhProfileHeader *header, PlhKind kind)
+{
+	if (header->census_at == 0)
+		return false;
+	if (kind == PLH_KIND_OUTSIDE_GROWS)
+		return header->malloc_bytes < 0;
+	return header->malloc_bytes >= 0 || kind == PLH_KIND_PROCESS_GROWS;
+}
+
+/* Is what has grown more than is normal, where all that nobody knows counts? */
+static bool
+is_beyond_normal(const PlhFinding *finding)
+{
+	return (finding->kind != PLH_KIND_MAPPED_GROWS && finding->kind != PLH_KIND_OUTSIDE_GROWS) ||
+		finding->bytes >= PLH_SUSPECT_KEPT_BYTES;
+}
+
 /*
  * Judge a process as a whole: is that a finding on it?  Its bytes are those that it is about,
  * growth_bytes what was gained since the history began.  A process that has not counted itself
@@ -127,7 +148,7 @@ plh_process_suspect_judge(PlhFinding *finding, const PlhProfileHeader *header,
 
 	memset(finding, 0, sizeof(*finding));
 	finding->kind = kind;
-	if (header->census_at == 0 || (header->malloc_bytes < 0 && kind != PLH_KIND_PROCESS_GROWS))
+	if (!is_counted(header, kind))
 		return false;
 	finding->counted_at = header->census_at;
 	if (kind == PLH_KIND_MALLOC_KEEPS)
@@ -135,8 +156,7 @@ plh_process_suspect_judge(PlhFinding *finding, const PlhProfileHeader *header,
 	plh_course_trend(&trend, header, plh_process_suspect_series(kind));
 	finding->baseline_at = trend.first_at;
 	finding->has_baseline = true;
-	return (keeps_growing(finding, &trend, now) &&
-			(kind != PLH_KIND_MAPPED_GROWS || trend.now >= PLH_SUSPECT_KEPT_BYTES)) ||
+	return (keeps_growing(finding, &trend, now) && is_beyond_normal(finding)) ||
 		is_large(finding, &trend);
 }
 

@@ -7,23 +7,20 @@
  */
 #include "postgres.h"
 
-#include <malloc.h>
-
 #include "miscadmin.h"
 
+#include "base/allocator.h"
 #include "base/process_facts.h"
 #include "process/trim.h"
 #include "sampler/errands.h"
 
-/* Give back what malloc keeps.  Returns how much that was; 0 where malloc is another. */
+/* Give back what malloc keeps.  Returns how much that was. */
 static int64
 trim(void)
 {
 	int64		before = plh_process_facts_rss_anon_bytes(MyProcPid);
 
-#ifdef __GLIBC__
-	(void) malloc_trim(0);
-#endif
+	plh_allocator_release();
 	return Max(0, before - plh_process_facts_rss_anon_bytes(MyProcPid));
 }
 

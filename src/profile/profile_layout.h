@@ -224,12 +224,15 @@ typedef struct PlhProfileHeader
 	int64		malloc_sampled_bytes;	/* malloc_counters.live_bytes then */
 	int64		malloc_sampled_error;	/* 95% bound of that */
 	int64		malloc_other_bytes; /* allocated by threads without samples */
+	int64		malloc_arena_bytes; /* of malloc_free_bytes, in arenas that
+									 * glibc made for threads, at least */
 	int64		own_bytes;		/* RssAnon of the process */
 	int64		own_peak_bytes; /* the most of that in all censuses */
 	TimestampTz own_peak_at;
 	int64		node_memory_bytes;	/* what a node of a plan may take */
 	int64		maintenance_bytes;	/* what an index build may take */
 	uint32		context_count;
+	uint32		allocator;		/* PlhAllocator: whose malloc it is */
 
 	uint32		history_count;
 	PlhHistoryPoint history[PLH_HISTORY_POINTS];

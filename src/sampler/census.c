@@ -14,14 +14,13 @@
  */
 #include "postgres.h"
 
-#include <malloc.h>
-
 #include "miscadmin.h"
 #include "nodes/memnodes.h"
 #include "port/atomics.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "base/allocator.h"
 #include "base/clock.h"
 #include "base/guard.h"
 #include "base/page_layout.h"
@@ -251,23 +250,17 @@ move_what_is_over(void)
 	plh_profile->malloc_free_bytes += bytes;
 }
 
-/* What malloc has given out, and what it keeps; -1 if it is not glibc's or too old to tell. */
+/* What malloc has given out, and what it keeps; -1 if it does not tell. */
 void
 plh_census_count_malloc(void)
 {
-	plh_profile->malloc_bytes = -1;
-	plh_profile->malloc_free_bytes = -1;
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
-	{
-		struct mallinfo2 info = mallinfo2();
+	PlhAllocatorFigures figures;
+	bool		is_known = plh_allocator_count(&figures);
 
-		if (info.arena + info.hblkhd > 0)
-		{
-			plh_profile->malloc_bytes = info.uordblks + info.hblkhd;
-			plh_profile->malloc_free_bytes = info.fordblks;
-		}
-	}
-#endif
+	plh_profile->allocator = plh_allocator();
+	plh_profile->malloc_bytes = is_known ? figures.used_bytes : -1;
+	plh_profile->malloc_free_bytes = is_known ? figures.free_bytes : -1;
+	plh_profile->malloc_arena_bytes = figures.arena_bytes;
 }
 
 /* Note what samples stand for at the same time: of contexts that pass, of others, of malloc. */

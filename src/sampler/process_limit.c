@@ -21,7 +21,6 @@
  */
 #include "postgres.h"
 
-#include <malloc.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -32,6 +31,7 @@
 #include "tcop/tcopprot.h"
 #include "utils/memutils.h"
 
+#include "base/allocator.h"
 #include "base/clock.h"
 #include "base/fork.h"
 #include "base/guard.h"
@@ -194,9 +194,7 @@ trim(void)
 	if (state.trimmed_us != 0 && now_us < state.trimmed_us + TRIM_US)
 		return;
 	state.trimmed_us = now_us;
-#ifdef __GLIBC__
-	(void) malloc_trim(0);
-#endif
+	plh_allocator_release();
 	ask_kernel(plh_process_facts_touched_bytes());
 }
 

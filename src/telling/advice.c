@@ -11,6 +11,7 @@
  */
 #include "postgres.h"
 
+#include "base/allocator.h"
 #include "base/compat.h"
 #include "base/settings.h"
 #include "judge/process_kind.h"
@@ -332,18 +333,48 @@ is_unwritten(const Advised *advised)
 		plh_account_unwritten_of(advised->finding->bytes, image->header) == PLH_UNWRITTEN_MOST;
 }
 
+/* Can a process give back what it has freed?  It does so after transactions. */
+static bool
+can_trim(const PlhProfileImage *image)
+{
+	PlhProcessKind kind = plh_process_kind(image->header);
+
+	return image->alive &&
+		(kind == PLH_PROCESS_SESSION || kind == PLH_PROCESS_BACKGROUND_WORKER);
+}
+
+void
+plh_advice_say_trim_to_see(PlhSaid *said, const PlhProfileImage *image)
+{
+	if (can_trim(image) && image->header->allocator != PLH_ALLOCATOR_UNKNOWN)
+		PLH_SAY(said, true, trim_to_see,.pid = image->header->pid);
+}
+
+/* How to have glibc keep less. */
+static void
+say_glibc(PlhSaid *said, const PlhProfileHeader *header)
+{
+	if (header->malloc_arena_bytes >= header->malloc_free_bytes / 2)
+		PLH_SAY(said, true, trim_arenas,.bytes = plh_words_size(header->malloc_arena_bytes));
+	else
+		PLH_SAY(said, true, trim_threshold);
+}
+
 static void
 advise_on_freed(const Advised *advised)
 {
 	const PlhProfileHeader *header = advised->image->header;
-	PlhProcessKind kind = plh_process_kind(header);
 
-	if (advised->image->alive &&
-		(kind == PLH_PROCESS_SESSION || kind == PLH_PROCESS_BACKGROUND_WORKER))
+	if (can_trim(advised->image))
 		PLH_SAY(advised->said, true, trim,.pid = header->pid);
 	else
 		say_end(advised->said, advised->image);
-	PLH_SAY(advised->said, true, trim_threshold);
+	if (header->allocator == PLH_ALLOCATOR_GLIBC)
+		say_glibc(advised->said, header);
+	else if (header->allocator == PLH_ALLOCATOR_JEMALLOC)
+		PLH_SAY(advised->said, true, trim_jemalloc);
+	else if (header->allocator == PLH_ALLOCATOR_TCMALLOC)
+		PLH_SAY(advised->said, true, trim_tcmalloc);
 }
 
 /* Whose fault a leak is in code of the server, or where to look. */
@@ -588,6 +619,10 @@ plh_advice_on_finding(PlhSaid *said, const PlhFinding *finding,
 			break;
 		case PLH_KIND_MAPPED_GROWS:
 			advise_on_mapped(said, image, statement->may_run);
+			break;
+		case PLH_KIND_OUTSIDE_GROWS:
+			advise_on_malloc(said, image, statement->may_run);
+			plh_advice_say_trim_to_see(said, image);
 			break;
 		case PLH_KIND_MALLOC_KEEPS:
 			advise_on_freed(&advised);

@@ -36,5 +36,11 @@ extern void plh_advice_of_running(PlhSaid *said, int pid);
 /* How to see the call sites of malloc, where they are not known. */
 extern void plh_advice_sites(PlhSaid *said, const PlhProfileHeader *header);
 
+/*
+ * How to see what of a process' memory is in use, where malloc does not tell: by giving back what
+ * is free.
+ */
+extern void plh_advice_say_trim_to_see(PlhSaid *said, const PlhProfileImage *image);
+
 /* Which libraries a process has that call malloc. */
 extern void plh_advice_say_libraries(PlhSaid *said, const PlhMallocCallers *callers);

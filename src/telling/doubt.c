@@ -454,6 +454,23 @@ find_outside(PlhDoubt *doubt, const PlhDoubted *doubted)
 	return true;
 }
 
+/* Is much outside of contexts, of which malloc does not tell whether it is in use? */
+static bool
+find_untold(PlhDoubt *doubt, const PlhDoubted *doubted)
+{
+	const PlhProfileImage *image = doubted->process->image;
+	const PlhProfileHeader *header = image->header;
+	int64		outside = header->own_bytes - header->context_bytes;
+
+	if (header->census_at == 0 || header->malloc_bytes >= 0 || outside < PLH_SUSPECT_LARGE_BYTES)
+		return false;
+	PLH_SAY(&doubt->words, image->alive, outside_untold,.bytes = plh_words_size(outside),
+			.total = plh_words_size(plh_course_most_in_contexts(header, header->census_at)));
+	plh_advice_say_trim_to_see(&doubt->next, image);
+	plh_advice_sites(&doubt->next, header);
+	return true;
+}
+
 /* Say what the site that holds most is, and why that is no leak, by its figures. */
 static void
 say_site(PlhDoubt *doubt, const PlhDoubted *doubted, const PlhSiteRecord *site)
@@ -601,8 +618,8 @@ say_harmless(PlhDoubt *doubt, const PlhDoubted *doubted)
 static bool
 is_mostly_outside(const PlhProfileHeader *header)
 {
-	return header->malloc_bytes >= 0 && !header->malloc_tracked &&
-		header->own_bytes - header->context_bytes - header->malloc_free_bytes >
+	return !header->malloc_tracked &&
+		header->own_bytes - header->context_bytes - Max(0, header->malloc_free_bytes) >
 		header->context_bytes;
 }
 
@@ -675,6 +692,7 @@ plh_doubt_find(PlhDoubt *doubt, const PlhDoubted *doubted)
 			 !find_missed_frees(doubt, doubted->process->image->header) &&
 			 !find_unseen(doubt, doubted->process) &&
 			 !find_statement(doubt, doubted) &&
-			 !find_outside(doubt, doubted))
+			 !find_outside(doubt, doubted) &&
+			 !find_untold(doubt, doubted))
 		find_staying(doubt, doubted);
 }

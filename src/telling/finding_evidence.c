@@ -538,6 +538,25 @@ say_course(PlhSaid *said, PlhSentence sentence, const PlhFinding *finding,
 	plh_sentences_say(said, sentence, image->alive, &fields);
 }
 
+/* What is outside of contexts; one count is no growth. */
+static void
+say_outside(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image)
+{
+	bool		once = finding->counted_at - finding->baseline_at < USECS_PER_SEC;
+
+	if (finding->kind == PLH_KIND_MALLOC_GROWS)
+		say_course(said, once ? PLH_SAYS_malloc_large_once :
+				   finding->growth_bytes > 0 ? PLH_SAYS_malloc_grown : PLH_SAYS_malloc_large,
+				   finding, image);
+	else
+	{
+		say_course(said, once ? PLH_SAYS_outside_large_once :
+				   finding->growth_bytes > 0 ? PLH_SAYS_outside_grown : PLH_SAYS_outside_large,
+				   finding, image);
+		PLH_SAY(said, image->alive, outside_may_be_free);
+	}
+}
+
 /* The families that hold most of what lasts, where any has much. */
 static void
 say_parts(PlhSaid *said, const PlhFoundIn *in)
@@ -609,13 +628,15 @@ plh_finding_evidence_say(PlhSaid *said, const PlhFinding *finding, const PlhFoun
 			say_statement(said, finding, in);
 			break;
 		case PLH_KIND_MALLOC_GROWS:
-			say_course(said, finding->growth_bytes > 0 ? PLH_SAYS_malloc_grown :
-					   PLH_SAYS_malloc_large, finding, image);
+			say_outside(said, finding, image);
 			say_unwritten(said, finding, image);
 			say_sampled(said, image->header);
 			break;
 		case PLH_KIND_MAPPED_GROWS:
 			say_course(said, PLH_SAYS_mapped_grown, finding, image);
+			break;
+		case PLH_KIND_OUTSIDE_GROWS:
+			say_outside(said, finding, image);
 			break;
 		case PLH_KIND_MALLOC_KEEPS:
 			say_freed(said, finding, image);

@@ -34,7 +34,7 @@ typedef struct SampledStatement
 static bool
 are_most(const PlhFinding *finding, int64 bytes)
 {
-	int64		all = finding->kind == PLH_KIND_MALLOC_GROWS ?
+	int64		all = finding->kind != PLH_KIND_MAPPED_GROWS ?
 		plh_process_suspect_malloc_bytes(finding) : finding->growth_bytes;
 
 	return bytes > 0 && bytes >= PLH_SUSPECT_EXPLAINED_PART * (double) all;
@@ -92,6 +92,14 @@ find_sampled(PlhMallocStatement *found, const PlhFinding *finding, const PlhProf
 								 .bytes = plh_words_size(Min(most.bytes, finding->bytes)));
 }
 
+static PlhSentence
+grown_while_ran(PlhKind kind)
+{
+	if (kind == PLH_KIND_OUTSIDE_GROWS)
+		return PLH_SAYS_outside_while_ran;
+	return kind == PLH_KIND_MALLOC_GROWS ? PLH_SAYS_malloc_while_ran : PLH_SAYS_mapped_while_ran;
+}
+
 /* Find it by what was counted while it ran. */
 static bool
 find_running(PlhMallocStatement *found, const PlhFinding *finding,
@@ -108,9 +116,7 @@ find_running(PlhMallocStatement *found, const PlhFinding *finding,
 															  image->header->encoding));
 	found->query_id = query->query_id;
 	found->may_run = query->runs;
-	found->evidence = plh_sentences_phrase(finding->kind == PLH_KIND_MALLOC_GROWS ?
-										   PLH_SAYS_malloc_while_ran :
-										   PLH_SAYS_mapped_while_ran, true,
+	found->evidence = plh_sentences_phrase(grown_while_ran(finding->kind), true,
 										   PLH_FIELDS(.bytes = plh_words_size(gained)));
 	return true;
 }
@@ -161,10 +167,10 @@ plh_malloc_statement_find(const PlhFinding *finding, const PlhProfileImage *imag
 {
 	PlhMallocStatement found = {NULL};
 
-	if (finding->kind != PLH_KIND_MALLOC_GROWS && finding->kind != PLH_KIND_MAPPED_GROWS)
+	if (!plh_finding_is_outside(finding))
 		return found;
 	find_by_activity(&found, finding, image);
-	if (finding->kind == PLH_KIND_MALLOC_GROWS)
+	if (finding->kind != PLH_KIND_MAPPED_GROWS)
 		find_sampled(&found, finding, image);
 	return found;
 }

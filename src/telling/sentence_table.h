@@ -36,9 +36,16 @@ SENTENCE(counted, "it has counted its contexts and malloc",
 		 "The last count, {ago}, found {contexts} in memory contexts, {outside} from malloc outside of them, and {freed} of freed memory that malloc kept.")
 SENTENCE(counted_nothing_freed, "the same, and malloc keeps nothing that was freed",
 		 "The last count, {ago}, found {contexts} in memory contexts and {outside} from malloc outside of them.", NULL)
-SENTENCE(counted_without_malloc, "malloc is not glibc's",
-		 "The last count, {ago}, found {contexts} in memory contexts and {outside} outside of them. Its malloc is not glibc's, so it is not known what malloc keeps.",
-		 "The last count, {ago}, found {contexts} in memory contexts and {outside} outside of them. Its malloc was not glibc's, so it is not known what malloc kept.")
+SENTENCE(counted_without_malloc, "malloc does not tell what it has",
+		 "The last count, {ago}, found {contexts} in memory contexts and {outside} outside of them.", NULL)
+SENTENCE(allocator_untold, "the same, and it is known whose malloc it is",
+		 "Its malloc is that of {library}, which does not tell how much of this is in use.",
+		 "Its malloc was that of {library}, which does not tell how much of this is in use.")
+SENTENCE(allocator_unknown, "the same, and that is not known",
+		 "pg_leakhunt does not know its malloc, so it cannot tell how much of this is in use.",
+		 "pg_leakhunt does not know its malloc, so it cannot tell how much of this was in use.")
+SENTENCE(allocator_is, "malloc tells what it has, and is not glibc's",
+		 "Its malloc is that of {library}.", "Its malloc was that of {library}.")
 SENTENCE(free_in_contexts, "there was free space inside contexts",
 		 "Of the memory in contexts, {bytes} was free space inside them.", NULL)
 SENTENCE(elsewhere, "part of private memory belongs to neither", "{bytes} was elsewhere.", NULL)
@@ -121,6 +128,8 @@ PHRASE(cause_statement, "a statement",
 	   "the running statement or transaction", "the last statement or transaction")
 PHRASE(cause_malloc, "malloc", "memory that malloc gave out outside of memory contexts", NULL)
 PHRASE(cause_mapped, "what others map", "memory that is neither in memory contexts nor malloc's", NULL)
+PHRASE(cause_outside, "memory outside of contexts, where malloc does not tell what it has",
+	   "memory outside of memory contexts", NULL)
 PHRASE(cause_freed, "what malloc keeps", "memory that malloc keeps although it was freed", NULL)
 PHRASE(cause_process, "nothing smaller", "the process as a whole", NULL)
 PHRASE(in_brackets, "all of these but a call site, within a sentence", "({cause})", NULL)
@@ -286,11 +295,22 @@ SENTENCE(malloc_grown, "malloc has given out much outside of contexts",
 		 "At the last count malloc had given out {bytes} outside of memory contexts, {growth} more than {span} earlier, {late} of it in the second half of that time.", NULL)
 SENTENCE(malloc_large, "the same, and it has not grown",
 		 "At the last count malloc had given out {bytes} outside of memory contexts, which is no more than {span} earlier.", NULL)
+SENTENCE(malloc_large_once, "the same, and there was one count",
+		 "At the last count malloc had given out {bytes} outside of memory contexts.", NULL)
 SENTENCE(malloc_sampled, "malloc is sampled", "The call sites of {bytes} of it are known.", NULL)
 SENTENCE(malloc_unsampled, "there are threads that are not sampled",
 		 "Threads that are not sampled have allocated {other} in all.", NULL)
 SENTENCE(mapped_grown, "something else maps memory",
 		 "At the last count {bytes} of this process belonged neither to memory contexts nor to malloc, {growth} more than {span} earlier, {late} of it in the second half of that time.", NULL)
+SENTENCE(outside_grown, "malloc does not tell what it has, and memory outside of contexts has grown",
+		 "At the last count at least {bytes} of private memory was outside of memory contexts, {growth} more than {span} earlier, {late} of it in the second half of that time.", NULL)
+SENTENCE(outside_large, "the same, and it has not grown",
+		 "At the last count at least {bytes} of private memory was outside of memory contexts, which is no more than {span} earlier.", NULL)
+SENTENCE(outside_large_once, "the same, and there was one count",
+		 "At the last count at least {bytes} of private memory was outside of memory contexts.", NULL)
+SENTENCE(outside_may_be_free, "both",
+		 "Libraries use it, or have freed it and malloc keeps it.",
+		 "Libraries used it, or had freed it and malloc kept it.")
 PHRASE(late_all, "the second half has all", "all", NULL)
 PHRASE(late_none, "the second half has nothing", "none", NULL)
 SENTENCE(freed, "malloc keeps much that was freed",
@@ -303,6 +323,8 @@ SENTENCE(malloc_while_ran, "it came while a statement ran",
 		 "While one statement ran, memory from malloc grew by at least {bytes}.", NULL)
 SENTENCE(mapped_while_ran, "the same of mapped memory",
 		 "While one statement ran, memory that libraries have mapped grew by at least {bytes}.", NULL)
+SENTENCE(outside_while_ran, "the same where malloc does not tell what it has",
+		 "While one statement ran, memory outside of memory contexts grew by at least {bytes}.", NULL)
 SENTENCE(malloc_at_begin, "it came when the statement began that runs",
 		 "Of this, {bytes} came after the last count before the running statement began. Either that statement allocated it, or a short one just before it.", NULL)
 SENTENCE(malloc_before_counts, "nothing was counted before that",
@@ -413,8 +435,16 @@ SENTENCE(cancel_libpq, "the same where libpq is loaded",
 		 "What dblink has received of an unfinished result may stay until dblink_disconnect(), or until the session ends.", NULL)
 SENTENCE(trim, "what malloc keeps in a session",
 		 "To give it back to the kernel: SELECT pg_leakhunt_trim({pid}).", NULL)
-SENTENCE(trim_threshold, "what malloc keeps",
-		 "glibc gives more back at once if the server starts with MALLOC_TRIM_THRESHOLD_=131072 in its environment.", NULL)
+SENTENCE(trim_threshold, "what glibc's malloc keeps",
+		 "With MALLOC_TRIM_THRESHOLD_=131072 in the server's environment, glibc gives blocks of 128 kB and more back as soon as they are freed.", NULL)
+SENTENCE(trim_arenas, "the same, and much of it in arenas of threads",
+		 "At least {bytes} of it is in arenas that glibc made for threads of a library. With MALLOC_ARENA_MAX=1 in the server's environment, all threads share one arena.", NULL)
+SENTENCE(trim_jemalloc, "what jemalloc keeps",
+		 "With MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:0 in the server's environment, jemalloc gives memory back as soon as it is freed.", NULL)
+SENTENCE(trim_tcmalloc, "what tcmalloc keeps",
+		 "With TCMALLOC_AGGRESSIVE_DECOMMIT=1 in the server's environment, tcmalloc gives memory back as soon as it is freed.", NULL)
+SENTENCE(trim_to_see, "memory outside of contexts, and malloc can be told to give back, but does not tell what it has",
+		 "To see how much of it is free: SELECT pg_leakhunt_trim({pid}), several times. It gives free memory back, and returns how much.", NULL)
 SENTENCE(value_of_client, "one value of the statement's text",
 		 "A single value or text of the statement has about {bytes}, and is copied when the statement is parsed and run. Pass it as a parameter instead of a literal, which saves copies. Better, send it in parts: as several rows, or as a large object (lo_put).", NULL)
 SENTENCE(value_made, "one value that a function makes",
@@ -554,6 +584,9 @@ SENTENCE(outside_lately, "the same, but not for long",
 SENTENCE(outside_largest, "malloc is sampled",
 		 "The largest part of it that was sampled is {bytes} at {site} in {context}.",
 		 "The largest part of it that was sampled was {bytes} at {site} in {context}.")
+SENTENCE(outside_untold, "malloc does not tell what it has",
+		 "{bytes} is outside of memory contexts. Libraries may use it, or malloc may keep it from contexts, which once had {total}.",
+		 "{bytes} was outside of memory contexts. Libraries may have used it, or malloc may have kept it from contexts, which once had {total}.")
 SENTENCE(see_history, "malloc has given out much",
 		 "SELECT * FROM pg_leakhunt_history({pid}) shows when it grew.", NULL)
 SENTENCE(ask_later, "and it has not rested yet", "Ask again later.", NULL)
@@ -648,6 +681,8 @@ PHRASE(log_statement, "a statement", "process {pid} runs a statement or transact
 PHRASE(log_statement_at, "a statement, and where", "process {pid} runs a statement or transaction that holds much memory: {bytes}, the largest part {cause}", NULL)
 PHRASE(log_malloc, "malloc", "process {pid} holds memory from malloc: {bytes} outside of memory contexts", NULL)
 PHRASE(log_mapped, "mapped memory", "process {pid} maps more and more memory: {bytes}", NULL)
+PHRASE(log_outside, "memory outside of contexts, where malloc does not tell what it has",
+	   "process {pid} holds memory outside of memory contexts: at least {bytes}", NULL)
 PHRASE(log_freed, "what malloc keeps", "process {pid} keeps memory that was freed: {bytes}", NULL)
 PHRASE(log_growing, "what grows, which is not logged: it may be a cache", "process {pid} grows: {bytes} {cause}", NULL)
 PHRASE(log_place, "contexts of one kind, in these lines", "for {title}", NULL)

@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "base/allocator.h"
 #include "judge/suspect.h"
 #include "report/death_text.h"
 #include "report/words.h"
@@ -94,6 +95,20 @@ plh_size_sentences_ago(const PlhExplainedProcess *process, TimestampTz at)
 								PLH_FIELDS(.age = plh_words_duration(at, process->now)));
 }
 
+/* Whose malloc it is, and if it does not tell what it has given out, that. */
+static void
+say_allocator(PlhSaid *said, const PlhProfileImage *image)
+{
+	const PlhProfileHeader *header = image->header;
+	const PlhFields fields = {.library = plh_allocator_name(header->allocator)};
+
+	if (header->malloc_bytes < 0)
+		plh_sentences_say(said, fields.library != NULL ? PLH_SAYS_allocator_untold :
+						  PLH_SAYS_allocator_unknown, image->alive, &fields);
+	else if (header->allocator != PLH_ALLOCATOR_GLIBC && fields.library != NULL)
+		plh_sentences_say(said, PLH_SAYS_allocator_is, image->alive, &fields);
+}
+
 static void
 say_counted(PlhSaid *said, const PlhExplainedProcess *process)
 {
@@ -120,6 +135,7 @@ say_counted(PlhSaid *said, const PlhExplainedProcess *process)
 								  .contexts = plh_words_size(header->context_bytes),
 								  .outside = plh_words_size(outside),
 								  .freed = plh_words_size(header->malloc_free_bytes)));
+	say_allocator(said, process->image);
 	if (header->context_free_bytes > 0)
 		PLH_SAY(said, alive, free_in_contexts,
 				.bytes = plh_words_size(header->context_free_bytes));

@@ -67,7 +67,8 @@ find_libraries(PlhToldFinding *told, PlhSaid *evidence, const PlhFoundIn *in)
 {
 	PlhMallocCallers callers;
 
-	if (told->finding->kind != PLH_KIND_MALLOC_GROWS || !in->image->alive)
+	if (!plh_finding_is_outside(told->finding) ||
+		told->finding->kind == PLH_KIND_MAPPED_GROWS || !in->image->alive)
 		return;
 	callers = plh_malloc_callers_find(in->image->header->pid, in->symbols);
 	told->libraries = callers.loaded;
@@ -117,7 +118,7 @@ plh_told_finding_make(const PlhFinding *finding, const PlhListedSite *listed, co
 	told->next = next.text.data;
 	told->next_summary = plh_sentences_first(&next);
 	told->next_id = plh_sentences_first_name(&next);
-	if (finding->kind == PLH_KIND_MALLOC_GROWS || finding->kind == PLH_KIND_MAPPED_GROWS)
+	if (plh_finding_is_outside(finding))
 		told->loaded = plh_advice_loaded(image);
 	return told;
 }

@@ -22,14 +22,14 @@ VERDICT_WORDS(CONTEXTS, "bad",
 			  "the number of memory contexts keeps growing, or is very large in a statement",
 			  "`evidence` says what they belong to: prepared statements, cursors, subtransactions")
 VERDICT_WORDS(MALLOC, "bad",
-			  "memory that a library allocates with malloc keeps growing, or is more than 128 MB",
+			  "memory that a library allocates with malloc keeps growing, or is more than 128 MB; where malloc does not tell what it has, all private memory outside of contexts",
 			  "where `pg_leakhunt_malloc.so` is [preloaded](doc/malloc.md#preload-it), `site` and `stack` name the function, as for a leak; elsewhere `evidence` names the libraries that the process has loaded. If the process compiles queries, try `jit = off`")
 VERDICT_WORDS(MAPPED, "soft",
 			  "memory that belongs neither to contexts nor to malloc keeps growing",
 			  "`evidence` names PL/Python or the JIT compiler, if the process has loaded it. Otherwise look for code that maps memory by itself")
 VERDICT_WORDS(FREED, "soft",
 			  "malloc has kept at least 64 MB of freed memory for a minute instead of returning it to the system",
-			  "`SELECT pg_leakhunt_trim(pid)`. With `MALLOC_TRIM_THRESHOLD_=131072` in the server's environment, `malloc` does not raise its thresholds, and returns blocks of 128 kB and more when they are freed")
+			  "`SELECT pg_leakhunt_trim(pid)`. With glibc and `MALLOC_TRIM_THRESHOLD_=131072` in the server's environment, `malloc` does not raise its thresholds, and returns blocks of 128 kB and more when they are freed")
 VERDICT_WORDS(GROWING, "soft",
 			  "it grows like a cache that fills up, or has grown since your baseline",
 			  "look again later: a leak keeps growing, a cache does not")
@@ -55,6 +55,8 @@ KIND_WORDS(MALLOC_GROWS, cause_malloc, log_malloc,
 		   "A leak or a cache outside of memory contexts: memory from malloc that was not given back.")
 KIND_WORDS(MAPPED_GROWS, cause_mapped, log_mapped,
 		   "A leak or a cache outside of memory contexts: memory that was mapped, and not given back.")
+KIND_WORDS(OUTSIDE_GROWS, cause_outside, log_outside,
+		   "A leak or a cache outside of memory contexts, which malloc does not tell more of.")
 KIND_WORDS(MALLOC_KEEPS, cause_freed, log_freed,
 		   "Neither: the session freed it, but malloc has not returned it to the system.")
 KIND_WORDS(PROCESS_GROWS, cause_process, log_growing,

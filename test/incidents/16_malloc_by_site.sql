@@ -6,7 +6,7 @@
 --
 -- read: first
 -- needs: leak_by_libxml(1, 1)
--- preloaded: yes
+-- preloaded: pg_leakhunt_malloc.so
 -- suspect: malloc leak_by_libxml [[]malloc]
 -- figure: 300000000 sampled memory\.
 -- says: Verdict: malloc at leak_by_libxml

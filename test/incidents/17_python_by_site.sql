@@ -5,7 +5,7 @@
 -- for them by itself; only the lists, 20 MB, come from malloc.
 --
 -- needs: EXISTS (SELECT FROM pg_extension WHERE extname = 'plpython3u')
--- preloaded: yes
+-- preloaded: pg_leakhunt_malloc.so
 -- suspect: ?(malloc *)mapped - -
 -- says: Verdict: mapped
 -- says: has loaded PL/Python: see what its functions keep in GD

@@ -5,7 +5,7 @@
 -- the statement is known.
 --
 -- needs: EXISTS (SELECT FROM pg_extension WHERE extname = 'plperlu')
--- preloaded: yes
+-- preloaded: pg_leakhunt_malloc.so
 -- suspect: malloc * [[]malloc]
 -- says: Allocated by (the statement|statements of this form): SELECT remember_text\(300\);
 -- figure: 60000000 sampled memory\.

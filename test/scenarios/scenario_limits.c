@@ -7,7 +7,6 @@
  */
 #include "postgres.h"
 
-#include <malloc.h>
 #include <signal.h>
 
 #include "access/xact.h"
@@ -51,13 +50,6 @@ kill(pid_t pid, int signal)
 {
 	was_ended = true;
 	return 0;
-}
-
-int
-malloc_trim(size_t pad)
-{
-	malloc_keeps(0);
-	return 1;
 }
 
 /* PlhLimitReporter */

@@ -182,7 +182,17 @@ malloc_does(Words *words)
 	else if (strcmp(what, "shrinks") == 0)
 		malloc_changes(-words_size(words));
 	else if (strcmp(what, "keeps") == 0)
-		malloc_keeps(words_size(words));
+	{
+		int64		size = words_size(words);
+
+		if (words_take(words, "in"))
+		{
+			words_expect(words, "arenas");
+			malloc_keeps_in_arenas(size);
+		}
+		else
+			malloc_keeps(size);
+	}
 	else
 		words_fail(words, "malloc does not do \"%s\"", what);
 }

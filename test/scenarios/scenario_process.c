@@ -31,7 +31,7 @@ static Ways ways = {
 static uint64 seed = 1;
 static uint32 scope = PLH_SCOPE_ALL;
 static int	limit_action = PLH_LIMIT_LOG;
-static bool is_silent;			/* malloc does not tell what it has */
+static PlhAllocator allocator = PLH_ALLOCATOR_GLIBC;
 static bool tracks_malloc;
 static bool has_begun;
 static bool in_transaction;
@@ -73,7 +73,7 @@ note_settings(void)
 	plh_owner_interval = ways.interval;
 	plh_profile->sample_interval = ways.interval;
 	plh_profile->scope = scope;
-	malloc_is_silent(is_silent);
+	malloc_is_of(allocator);
 	plh_profile->malloc_tracked = tracks_malloc;
 	plh_profile->database_oid = MyDatabaseId;
 	plh_profile->role_oid = role_of(scenario_process.username);
@@ -199,15 +199,24 @@ set_dump_min_peak(Words *words)
 	plh_dump_min_peak = words_size(words);
 }
 
-/* Whether malloc is sampled, or does not even tell what it has given out. */
+/* Whether malloc is sampled, or whose it is; of an unknown one nothing is counted. */
 static void
 set_malloc(Words *words)
 {
-	is_silent = words_take(words, "silent");
-	if (is_silent)
-		return;
-	words_expect(words, "sampled");
-	tracks_malloc = true;
+	const char *what = words_next(words);
+
+	if (strcmp(what, "sampled") == 0)
+		tracks_malloc = true;
+	else if (strcmp(what, "silent") == 0)
+		allocator = PLH_ALLOCATOR_UNKNOWN;
+	else if (strcmp(what, "jemalloc") == 0)
+		allocator = PLH_ALLOCATOR_JEMALLOC;
+	else if (strcmp(what, "tcmalloc") == 0)
+		allocator = PLH_ALLOCATOR_TCMALLOC;
+	else if (strcmp(what, "mimalloc") == 0)
+		allocator = PLH_ALLOCATOR_MIMALLOC;
+	else
+		words_fail(words, "malloc is not \"%s\"", what);
 }
 
 static void

@@ -140,6 +140,7 @@ simulated_begin(uint64 seed, const Ways *ways)
 	memset(&simulated, 0, sizeof(simulated));
 	simulated.ways = *ways;
 	simulated.free_sample = -1;
+	simulated.allocator = PLH_ALLOCATOR_GLIBC;
 	simulated.blocks.data.name = PLH_MALLOC_NAME;
 	simulated.blocks.samples = -1;
 	pg_prng_seed(&chance, seed);

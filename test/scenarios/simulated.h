@@ -12,6 +12,7 @@
 #include "common/pg_prng.h"
 #include "nodes/memnodes.h"
 
+#include "base/allocator.h"
 #include "profile/profile_layout.h"
 #include "stack/unwind.h"
 
@@ -94,10 +95,10 @@ extern void simulated_hurry(void);	/* the next one takes that path */
 
 extern void malloc_allocates(int who, Size size, int64 count);	/* and is sampled */
 extern void malloc_frees(int who, double part);
-extern void malloc_is_silent(bool is_silent);	/* it does not tell what it
-												 * has */
+extern void malloc_is_of(PlhAllocator allocator);	/* glibc's at first */
 extern void malloc_changes(int64 bytes);	/* outside of contexts */
 extern void malloc_keeps(int64 bytes);	/* of what was freed */
+extern void malloc_keeps_in_arenas(int64 bytes);	/* of other threads */
 extern void others_map(int64 bytes);
 
 /* Random numbers: evenly, and so that each magnitude is as frequent. */

@@ -309,9 +309,9 @@ malloc_frees(int who, double part)
 }
 
 void
-malloc_is_silent(bool is_silent)
+malloc_is_of(PlhAllocator allocator)
 {
-	simulated.is_silent = is_silent;
+	simulated.allocator = allocator;
 }
 
 void
@@ -324,6 +324,14 @@ void
 malloc_keeps(int64 bytes)
 {
 	simulated.kept_bytes = bytes;
+	simulated.arena_bytes = 0;
+}
+
+/* The same in arenas of threads. */
+void
+malloc_keeps_in_arenas(int64 bytes)
+{
+	simulated.kept_bytes = simulated.arena_bytes = bytes;
 }
 
 void

@@ -4,9 +4,9 @@
  */
 #include "postgres.h"
 
-#include <malloc.h>
 #include <time.h>
 
+#include "base/allocator.h"
 #include "base/process_facts.h"
 #include "profile/profile.h"
 #include "sampler/census.h"
@@ -40,17 +40,29 @@ clock_gettime(clockid_t clock, struct timespec *now)
 	return 0;
 }
 
-struct mallinfo2
-mallinfo2(void)
+PlhAllocator
+plh_allocator(void)
 {
-	struct mallinfo2 silent = {0};
-	struct mallinfo2 info = {
-		.arena = 1,
-		.uordblks = simulated.context_bytes * 1.005 + MB + simulated.outside_bytes,
-		.fordblks = simulated.kept_bytes
-	};
+	return simulated.allocator;
+}
 
-	return simulated.is_silent ? silent : info;
+bool
+plh_allocator_count(PlhAllocatorFigures * figures)
+{
+	*figures = (PlhAllocatorFigures)
+	{
+		.used_bytes = simulated.context_bytes * 1.005 + MB + simulated.outside_bytes,
+			.free_bytes = simulated.kept_bytes,
+			.arena_bytes = simulated.arena_bytes
+	};
+	return simulated.allocator != PLH_ALLOCATOR_UNKNOWN &&
+		simulated.allocator != PLH_ALLOCATOR_MIMALLOC;
+}
+
+void
+plh_allocator_release(void)
+{
+	simulated.kept_bytes = 0;
 }
 
 int64

@@ -46,13 +46,14 @@ typedef struct Simulated
 	int64		context_bytes;
 	int64		outside_bytes;
 	int64		kept_bytes;
+	int64		arena_bytes;	/* of these, in other threads' arenas */
 	int64		mapped_bytes;
 	int64		transaction_us; /* when it began */
 	TimestampTz began_at;		/* the same, by the system's clock */
 	uint32		transactions;
 	char		statement[PLH_STATEMENT_MAX];
 	uint64		query_id;
-	bool		is_silent;		/* malloc does not tell */
+	PlhAllocator allocator;
 	bool		is_published;	/* it has kept or is enough for that */
 	int64		sized_us;		/* when it last asked how large it is */
 	int64		unsampled_bytes;	/* before sampling began */

@@ -68,13 +68,12 @@ set_own(int64 bytes)
 	own_bytes = bytes;
 }
 
-static int
-trim_stub(size_t pad)
+static void
+release_stub(void)
 {
 	trims++;
 	own_bytes -= freed_in_malloc;
 	freed_in_malloc = 0;
-	return 1;
 }
 
 static int
@@ -121,7 +120,7 @@ clock_stub(clockid_t clock)
 #define plh_clock_us clock_stub
 #define plh_lifetime_of lifetime_stub
 #define plh_countdown_hurry hurry_stub
-#define malloc_trim trim_stub
+#define plh_allocator_release release_stub
 #define kill kill_stub
 #define message_over limit_message_over
 #define message_callback limit_message_callback

@@ -30,18 +30,17 @@ start_stub(int pid)
 	return pid == MyProcPid ? 42 : other_start;
 }
 
-static int
-trim_stub(size_t pad)
+static void
+release_stub(void)
 {
 	trims++;
 	own_bytes -= freed_in_malloc;
 	freed_in_malloc = 0;
-	return 1;
 }
 
 #define plh_process_facts_rss_anon_bytes rss_stub
 #define plh_process_facts_start_ticks start_stub
-#define malloc_trim trim_stub
+#define plh_allocator_release release_stub
 #include "sampler/errands.c"
 #include "process/trim.c"
 
