@@ -73,11 +73,13 @@ wait_until(
 wait_until(
 	sub { ask($node, "SELECT wait_event FROM pg_stat_activity WHERE pid = $victim_pid") eq 'PgSleep' },
 	'a query goes on holding 100 MB');
+
+# It counts once more when it is asked about.
+my $history = ask($node, "SELECT count(*), max(bytes) FROM pg_leakhunt_history($victim_pid) WHERE name = 'rss_anon_bytes'");
 my $before = process_row($node, $victim_pid);
 my $counted = ask($node, "SELECT pg_size_pretty(context_bytes) FROM pg_leakhunt_processes WHERE pid = $victim_pid") . ' in memory contexts';
 $counted .= ask($node, "SELECT ', ' || pg_size_pretty(malloc_bytes - context_bytes) FROM pg_leakhunt_processes WHERE pid = $victim_pid") . ' allocated with malloc outside of them'
   if malloc_tells($victim_pid);
-my $history = ask($node, "SELECT count(*), max(bytes) FROM pg_leakhunt_history($victim_pid) WHERE name = 'rss_anon_bytes'");
 my $killed_at = ask($node, 'SELECT now()');
 my $log = crash($node, $directory, $victim_pid, $victim_pid, $first_pid, $second_pid);
 $_->{run}->kill_kill for $first, $second, $victim;
