@@ -395,19 +395,22 @@ have_live_bytes_changed(void)
 /*
  * Has the process' own memory changed?  A file of /proc takes the kernel 10 to 30 us, which a
  * session that works now and then would pay in each transaction: so the kernel is asked where it
- * can have grown.
+ * can have grown; and of a process that becomes idle, after a census, where it may as well have
+ * become smaller.
  */
 static bool
 has_own_changed(int64 now_us)
 {
-	int64		bytes;
+	int64		bytes = plh_process_facts_touched_bytes();
 
-	if (now_us < state.own_asked_us + OWN_GAP_US)
-		return false;
-	state.own_asked_us = now_us;
-	bytes = plh_process_facts_touched_bytes();
-	if (bytes >= 0 && bytes < state.touched_bytes + OUTDATED_BYTES)
-		return false;
+	if (state.being_reset == NULL)
+	{
+		if (now_us < state.own_asked_us + OWN_GAP_US)
+			return false;
+		state.own_asked_us = now_us;
+		if (bytes >= 0 && bytes < state.touched_bytes + OUTDATED_BYTES)
+			return false;
+	}
 	if (has_changed(plh_profile->own_bytes, plh_process_facts_own_bytes(), OUTDATED_BYTES))
 		return true;
 	state.touched_bytes = bytes;

@@ -113,12 +113,6 @@ plh_doorbell_hang_at_once(void)
 	plh_doorbell_hang();
 }
 
-bool
-plh_doorbell_is_missing(void)
-{
-	return !state.is_hung && can_hear();
-}
-
 void
 plh_doorbell_start(void (*function) (void))
 {

@@ -2,8 +2,7 @@
  * doorbell.h
  *	  How others have a process answer, whatever it is doing: idle, waiting or at work.
  *
- * plh_doorbell_hang and plh_doorbell_is_missing may be called inside palloc; they never palloc or
- * throw.
+ * plh_doorbell_hang may be called inside palloc; it never pallocs or throws.
  */
 #pragma once
 
@@ -19,6 +18,4 @@ extern void plh_doorbell_hang(void);
 /* Hang it now.  Called outside of palloc. */
 extern void plh_doorbell_hang_at_once(void);
 
-/* Could it hear the bell, if that were hung? */
-extern bool plh_doorbell_is_missing(void);
 extern void plh_doorbell_forget(void);

@@ -53,7 +53,7 @@ static const Rule rules[PLH_UPKEEP_EVENTS] = {
 	[PLH_UPKEEP_SAMPLE_NOT_KEPT] = {1000000, 1, PUBLISH_FIRST},
 	[PLH_UPKEEP_SHORT_COMMIT] = {250000, 1, PUBLISH_FIRST | BRIEF_CENSUS},
 	[PLH_UPKEEP_LONG_COMMIT] = {10000, 1, PUBLISH_FIRST | BRIEF_CENSUS},
-	[PLH_UPKEEP_STATEMENT_OVER] = {0, 1, MESSAGE_OVER}
+	[PLH_UPKEEP_STATEMENT_OVER] = {250000, 1, MESSAGE_OVER}
 };
 
 /* The last upkeep after each kind of event, and the last commit that was one. */
@@ -69,9 +69,9 @@ static struct
 PLH_SURVIVES_FORK uint32 plh_upkeep_samples_not_kept;
 
 /*
- * A process that is idle has not what it had when its statement was counted.  So where that was
- * much, it is counted again when its message is over: no hook is called then, but the message's
- * context is reset.
+ * A process that is idle has not what it had when its statement was counted.  So it is looked at
+ * again when its message is over: no hook is called then, but the message's context is reset.
+ * Where the last count found much of what passes, it is counted at once.
  */
 #define MUCH_BYTES ((int64) 1024 * 1024)
 
@@ -96,16 +96,13 @@ message_over(void *arg)
 }
 
 /*
- * Is there a census to be taken when the message is over?  There is one, too, where a commit had no
- * time for its own: of many contexts in which nothing was sampled, there may be no other occasion.
- * And from then on the process may be idle, and must hear who asks it.
+ * Let the figures be looked at when the message is over: after a census, or where a commit had no
+ * time for one.  From then on the process may be idle, and must hear who asks it.
  */
 static void
 await_message(void)
 {
-	if (awaits_message || MessageContext == NULL ||
-		(plh_profile->passing_bytes < MUCH_BYTES && !plh_census_is_missing() &&
-		 !plh_doorbell_is_missing()))
+	if (awaits_message || MessageContext == NULL)
 		return;
 	awaits_message = true;
 	MemoryContextRegisterResetCallback(MessageContext, &message_callback);
@@ -120,15 +117,23 @@ counted(void)
 	(void) plh_profile_file_verify();
 }
 
+/* Count when the message is over: what passed with it is gone. */
+static bool
+count_at_end(const Rule *rule)
+{
+	return plh_census_take_at_reset(MessageContext, plh_profile->passing_bytes >= MUCH_BYTES ?
+									0 : rule->gap_us);
+}
+
 /* Take a census, or let it be taken when the message is over. */
 static void
 count(const Rule *rule)
 {
-	bool		taken = rule->what & MESSAGE_OVER ?
-		plh_census_take_at_reset(MessageContext, rule->gap_us) :
+	bool		is_end = rule->what & MESSAGE_OVER;
+	bool		taken = is_end ? count_at_end(rule) :
 		plh_census_take_if_older(rule->gap_us, rule->what & BRIEF_CENSUS);
 
-	if (taken || plh_census_is_missing())
+	if (!is_end && (taken || plh_census_is_missing()))
 		await_message();
 	if (taken)
 		counted();

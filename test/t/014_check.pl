@@ -321,7 +321,7 @@ sub check_many_sites
 		"SELECT count(*) FROM pg_leakhunt_check('SELECT leak_named_context(''context $_ '' || i, 10) FROM generate_series(1, 4000) i', 2, 0); ROLLBACK TO begun;"
 	} 1 .. 2;
 
-	# one transaction: at a commit, the contexts that were made are counted, too
+	# one transaction: at a commit all contexts that were made would be counted, too
 	return $node->psql(
 		'postgres',
 		"BEGIN; SET ROLE $role; SAVEPOINT begun; $checks RESET ROLE; SELECT 'bytes ' || profile_bytes FROM pg_leakhunt_sampling WHERE pid = pg_backend_pid()",
@@ -334,7 +334,9 @@ like(
 	'a check of a plain role that takes much room ends');
 my ($plain_bytes) = $stdout =~ /^bytes (\d+)/m;
 cmp_ok($plain_bytes // 0, '>', 512 * 1024, 'what a check of a plain role takes is known, and near its bound');
-cmp_ok($plain_bytes, '<=', 1024 * 1024 + 256 * 1024, 'a check of a plain role takes little room');
+
+# Contexts that are there when a message is over are counted by name, whoever has made them.
+cmp_ok($plain_bytes, '<=', 1024 * 1024 + 1024 * 1024, 'a check of a plain role takes little room');
 ($result, $stdout, $stderr) = check_many_sites('monitor');
 is($stderr, '', 'a check of a role with pg_read_all_stats has no limit of room');
 cmp_ok(($stdout =~ /^bytes (\d+)/m)[0],

@@ -265,6 +265,16 @@ test_changes(void)
 	ok(censuses > 0 && 500 * censuses <= 100000,
 	   "one that becomes idle again and again is not counted for more than a tenth of the time");
 	plh_profile->counters.live_bytes = 0;
+
+	/* a library has freed what no sample was of */
+	(void) is_taken_when_idle(20);
+	wall_us += 20000000;
+	(void) is_taken_early(0);
+	own_bytes = own_bytes / 2;
+	touched_again += own_bytes;
+	ok(!is_taken_early(20000), "what a library frees is not looked for at each sample");
+	ok(is_taken_when_idle(20), "but when the process becomes idle");
+	touched_again = 0;
 }
 
 /* Somebody asks in a loop. */

@@ -203,19 +203,24 @@ test_messages(PlhProfileHeader *header)
 	int64		now_us = INT64CONST(1) << 41;
 
 	MessageContext = &message;
+	registered = NULL;
+	awaits_message = false;
+	header->passing_bytes = MUCH_BYTES;
+	is_census_due = false;
+	ok(follow_event(PLH_UPKEEP_LONG_COMMIT, now_us, "hpb") && registered == NULL,
+	   "a process that has not counted does not wait for the end of its message");
 	is_census_due = true;
-	header->passing_bytes = MUCH_BYTES - 1;
-	ok(follow_event(PLH_UPKEEP_LONG_COMMIT, now_us, "hpbi") && registered == NULL,
-	   "a process whose statements need little is counted once");
-	header->passing_bytes++;
 	ok(follow_event(PLH_UPKEEP_LONG_COMMIT, now_us + 5000, "hpbi") && registered != NULL,
-	   "a process whose statement needs much waits for the end of its message");
-	header->passing_bytes = 0;
+	   "a process that has counted does");
 	taken[0] = '\0';
 	plh_guard_held = false;
 	registered->func(registered->arg);
-	ok(strcmp(taken, "hmi") == 0 && !plh_guard_held,
+	ok(strcmp(taken, "hmi") == 0 && taken_gap_us == 0 && !plh_guard_held,
 	   "it is counted again when that is over");
+	header->passing_bytes = MUCH_BYTES - 1;
+	plh_upkeep_forget();
+	registered->func(registered->arg);
+	ok(taken_gap_us == 250000, "a process whose statement needs little is counted again where that is long ago");
 	plh_guard_held = true;
 	taken[0] = '\0';
 	registered->func(registered->arg);
