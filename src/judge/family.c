@@ -55,7 +55,7 @@ static const PlhFamily families[] = {
 		"Each session keeps each combination of column names and types that ROW(...), a subquery or a function has returned as record.",
 		"Nothing limits them, and they stay until the session ends.",
 		"Use the same column names and types each time: each new combination makes a record type. A named type (CREATE TYPE) or jsonb avoids that.",
-		NAMES("Record information cache")
+		NAMES("Record information cache"), true
 	},
 	{
 		PLH_FAMILY_CACHE, "text search dictionaries",
@@ -85,8 +85,14 @@ static const PlhFamily families[] = {
 		"logical_decoding_work_mem limits the changes, but not what each subtransaction needs; all of it is freed when the transaction has been sent.",
 		"Look for long transactions with many subtransactions, such as loops over BEGIN ... EXCEPTION blocks.",
 		NAMES("ReorderBuffer", "ReorderBufferByXid", "ReorderBufferToastHash",
-			  "ReorderBufferTupleCid", "TXN", "Change", "Tuples", "Logical decoding context",
-			  "snapshot builder context", "logical replication output context")
+			  "ReorderBufferTupleCid", "TXN", "Change", "Tuples", "snapshot builder context")
+	},
+	{
+		PLH_FAMILY_DECODING, "output of logical decoding",
+		"Decoding writes what it sends into a buffer, and the output plugin may keep memory of its own.",
+		"The buffer is as large as the largest row or transaction that was written to it, and stays until decoding ends.",
+		"See which output plugin the slot has (pg_replication_slots), and whether it sends very large rows or transactions as one.",
+		NAMES("Logical decoding context", "logical replication output context")
 	},
 	{
 		PLH_FAMILY_STATEMENT, "subtransactions",
@@ -145,6 +151,20 @@ static const PlhFamily families[] = {
 		"Write NOT EXISTS, which can be a join, but treats NULLs in another way. Where a function returns far more rows than expected, ALTER FUNCTION ... ROWS.",
 		NAMES("Subplan HashTable Context", "Subplan HashTable Temp Context",
 			  "SubPlan hashed tuples")
+	},
+	{
+		PLH_FAMILY_STATEMENT, "rows sampled by ANALYZE",
+		"ANALYZE keeps a sample of a table's rows while it works out statistics of their columns.",
+		"No setting limits its bytes: the sample has 300 rows for each unit of the statistics target, as wide as the table's rows are.",
+		"Lower the statistics target of the table's columns (ALTER TABLE ... ALTER COLUMN ... SET STATISTICS), or default_statistics_target where that was raised.",
+		NAMES("Analyze", "Analyze Column", "Analyze Index")
+	},
+	{
+		PLH_FAMILY_STATEMENT, "old rows that a rewrite of a table remembers",
+		"VACUUM FULL and CLUSTER remember rows that were updated or deleted and that an older transaction may still see.",
+		"Nothing limits their number, as long as there is an older transaction.",
+		"Let older transactions end first: see backend_xmin in pg_stat_activity, prepared transactions, and replication slots.",
+		NAMES("Table rewrite")
 	},
 	{
 		PLH_FAMILY_STATEMENT, "notifications that are not sent yet",

@@ -28,6 +28,7 @@ typedef struct PlhFamily
 	const char *bound;			/* a sentence: what bounds them */
 	const char *help;			/* a sentence or two: what to do */
 	const char *const *names;	/* of contexts; NULL ends them */
+	bool		is_endless;		/* a cache that is never full */
 } PlhFamily;
 
 /* NULL: contexts of that name are a family of their own. */

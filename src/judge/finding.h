@@ -7,6 +7,7 @@
 #pragma once
 
 #include "judge/account.h"
+#include "judge/statement_limit.h"
 #include "judge/verdict.h"
 #include "profile/profile_image.h"
 
@@ -56,7 +57,8 @@ typedef struct PlhContextsFound
 typedef struct PlhStatementFound
 {
 	int64		counted_bytes;	/* of all bytes; 0 = not known */
-	int64		limit_bytes;	/* what its settings allow to a node */
+	PlhLimitKind limit;			/* the setting that limits its largest site */
+	int64		limit_bytes;	/* that it may hold and be no suspect */
 	int64		nodes;			/* those of the plan that have a limit */
 	int64		node_bytes;		/* that these hold */
 	int64		unlimited_bytes;	/* of the largest family without a limit */

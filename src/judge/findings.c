@@ -223,7 +223,10 @@ judge_statement(PlhJudge *judge)
 	PlhFinding	finding;
 
 	if (judge->statement.limit_bytes == 0)
+	{
+		judge->statement.limit = PLH_LIMIT_NODE;
 		judge->statement.limit_bytes = header->node_memory_bytes;
+	}
 	if (is_statement_explained(judge->findings) ||
 		!plh_statement_suspect_judge(&finding, &judge->statement, account, header,
 									 judge->counted_to))

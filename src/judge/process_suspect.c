@@ -279,7 +279,7 @@ is_beyond_decoding(const PlhFamilyAccount *family, const PlhProfileHeader *heade
 	bool		is_limited = strcmp(family->largest_name, "Tuples") == 0 ||
 		strcmp(family->largest_name, "Change") == 0;
 
-	return !is_limited || family->bytes > header->maintenance_bytes + PLH_SUSPECT_LARGE_BYTES;
+	return !is_limited || family->bytes > header->decoding_bytes + PLH_SUSPECT_LARGE_BYTES;
 }
 
 /* Of what kind a finding on the contexts is.  Returns false where it is none. */
@@ -323,6 +323,10 @@ plh_process_suspect_judge_family(PlhFinding *finding, const PlhFamilyAccount *fa
 	finding->contexts.late_contexts = family->contexts - family->early_contexts;
 	if (!find_kind(&finding->kind, family, account, header))
 		return false;
+	/* what they hold was counted, and is no question of growth */
+	if (finding->kind == PLH_KIND_CONTEXTS_HOLD || finding->kind == PLH_KIND_DECODING ||
+		!family->lasting)
+		finding->score = 1.0;
 	note_family_rate(finding, family, header, now);
 	return true;
 }

@@ -178,7 +178,7 @@ collect_facts(PlhSuspectFacts *facts, const PlhJudge *judge, const PlhSiteRecord
 	facts->counts = Min(judge->image->header->history_count, PLH_HISTORY_POINTS);
 	facts->counted_early = facts->counts > 0 &&
 		(facts->early.epochs == 0 || judge->image->header->history[0].at <= facts->early.at);
-	facts->limit_bytes = plh_statement_suspect_limit(judge->image, site);
+	facts->limit_bytes = plh_statement_limit_judged(judge->image, site);
 	if (judge->baseline != NULL)
 	{
 		int64		bytes;
@@ -297,7 +297,10 @@ add_to_statement(PlhJudge *judge, const PlhSuspectFacts *sum, const PlhSiteRecor
 	statement->samples += sum->live_samples;
 	statement->variance += sum->live_variance;
 	if (sum->live_bytes > judge->shares[0].bytes)
+	{
+		statement->limit = plh_statement_limit_kind(judge->image, largest);
 		statement->limit_bytes = sum->limit_bytes;
+	}
 	keep_share(judge->shares, largest, sum->live_bytes);
 	known = sum->live_bytes -
 		(int64) plh_sampling_error_bytes(sum->live_variance, sum->live_bytes, sum->live_samples);

@@ -18,7 +18,8 @@ typedef struct PlhStatementSamples
 	double		variance;
 	int64		largest_bytes;	/* of the site that holds most, over all
 								 * statements, and that no node's limit covers */
-	int64		limit_bytes;	/* of a node, as of the largest site */
+	PlhLimitKind limit;			/* of the largest site */
+	int64		limit_bytes;	/* that it may hold and be no suspect */
 } PlhStatementSamples;
 
 extern bool plh_statement_suspect_judge(PlhFinding *finding, const PlhStatementSamples *samples,
@@ -28,6 +29,3 @@ extern bool plh_statement_suspect_judge(PlhFinding *finding, const PlhStatementS
 
 extern bool plh_statement_suspect_is_counted(const PlhAccount *account,
 											 const PlhProfileHeader *header);
-
-/* What a statement may hold at a site, by the settings of its process. */
-extern int64 plh_statement_suspect_limit(const PlhProfileImage *image, const PlhSiteRecord *site);

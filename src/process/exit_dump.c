@@ -263,8 +263,8 @@ holds_much(const PlhProfileImage *image, PlhTopSite *top)
 static double
 least_peak(const PlhProfileHeader *header)
 {
-	bool		maintains = MyBackendType == B_AUTOVAC_WORKER || MyBackendType == B_WAL_SENDER;
-	int64		allowed_bytes = maintains ? header->maintenance_bytes : header->node_memory_bytes;
+	int64		allowed_bytes = MyBackendType == B_AUTOVAC_WORKER ? header->maintenance_bytes :
+		MyBackendType == B_WAL_SENDER ? header->decoding_bytes : header->node_memory_bytes;
 
 	return Max(plh_dump_min_peak, (double) ALLOWED_TIMES * allowed_bytes);
 }

@@ -230,7 +230,8 @@ typedef struct PlhProfileHeader
 	int64		own_peak_bytes; /* the most of that in all censuses */
 	TimestampTz own_peak_at;
 	int64		node_memory_bytes;	/* what a node of a plan may take */
-	int64		maintenance_bytes;	/* what an index build may take */
+	int64		maintenance_bytes;	/* what an index build, or VACUUM, may
+									 * take */
 	uint32		context_count;
 	uint32		allocator;		/* PlhAllocator: whose malloc it is */
 
@@ -249,6 +250,8 @@ typedef struct PlhProfileHeader
 										 * samples; 0: not known */
 	int64		limit_bytes;	/* process_memory_limit; 0: none */
 	int64		limit_hits;		/* how often it acted beyond a limit */
+	int64		decoding_bytes; /* what changes of decoded transactions may
+								 * take */
 } PlhProfileHeader;
 
 /* Every record begins with this struct. */

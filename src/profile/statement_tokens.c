@@ -204,11 +204,14 @@ plh_statement_tokens_is_word(const PlhToken *token, const char *word)
 	return at == token->end && (*word == '\0' || *word == ' ');
 }
 
-/* Statements that begin with these words may build an index, or vacuum. */
+/* Statements that begin with these words build an index, or vacuum. */
 static const char *const maintaining_words[] = {
-	"alter index", "alter materialized view", "alter table", "analyze",
-	"cluster", "create index", "create unique index", "reindex", "refresh",
-	"repack", "vacuum"
+	"cluster", "create index", "create unique index", "reindex", "repack", "vacuum"
+};
+
+/* And these may do so, but do other things as well, such as running a query. */
+static const char *const partly_maintaining_words[] = {
+	"alter index", "alter materialized view", "alter table", "analyze", "refresh"
 };
 
 bool
@@ -224,13 +227,32 @@ plh_statement_tokens_begin_with(const char *text, Size bytes, const char *const 
 	return false;
 }
 
-bool
-plh_statement_tokens_maintain(const char *text, Size bytes)
+/* How many bytes there are before the first word. */
+static Size
+leading_blanks(const char *text, Size bytes)
 {
 	Size		blanks = 0;
 
 	while (blanks < bytes && strchr(" \t\r\n(", text[blanks]) != NULL)
 		blanks++;
+	return blanks;
+}
+
+bool
+plh_statement_tokens_maintain(const char *text, Size bytes)
+{
+	Size		blanks = leading_blanks(text, bytes);
+
 	return plh_statement_tokens_begin_with(text + blanks, bytes - blanks, maintaining_words,
 										   lengthof(maintaining_words));
+}
+
+bool
+plh_statement_tokens_may_maintain(const char *text, Size bytes)
+{
+	Size		blanks = leading_blanks(text, bytes);
+
+	return plh_statement_tokens_maintain(text, bytes) ||
+		plh_statement_tokens_begin_with(text + blanks, bytes - blanks, partly_maintaining_words,
+										lengthof(partly_maintaining_words));
 }

@@ -56,8 +56,11 @@ extern PlhToken plh_statement_tokens_read(const char *at, const char *end);
 extern bool plh_statement_tokens_read_next(PlhToken *token, const char *at, const char *end);
 extern bool plh_statement_tokens_is_word(const PlhToken *token, const char *word);
 
-/* Does a statement maintain tables?  Then it may take maintenance_work_mem. */
+/* Does a statement maintain tables, and do nothing else?  Then maintenance_work_mem limits it. */
 extern bool plh_statement_tokens_maintain(const char *text, Size bytes);
+
+/* Does it, or may it beside other things?  Then it may take maintenance_work_mem. */
+extern bool plh_statement_tokens_may_maintain(const char *text, Size bytes);
 
 /* Does a text begin with one of those words, in whatever case? */
 extern bool plh_statement_tokens_begin_with(const char *text, Size bytes,

@@ -11,17 +11,25 @@
 #include "base/settings.h"
 #include "sampler/memory_limits.h"
 
+/* What an index build or VACUUM may take in kB: autovacuum may have a setting of its own. */
+static int
+maintenance_kb(void)
+{
+	return MyBackendType == B_AUTOVAC_WORKER && autovacuum_work_mem >= 0 ?
+		autovacuum_work_mem : maintenance_work_mem;
+}
+
 /*
- * Note what the settings allow: a sort and a node of a plan, and an index build or what else
- * maintains a table, a decoding of the log included.  A statement that follows a SET at once may
- * hold much before the next census.
+ * Note what the settings allow: a sort and a node of a plan, an index build or what else maintains
+ * a table, and a decoding of the log.  A statement that follows a SET at once may hold much before
+ * the next census.
  */
 void
 plh_memory_limits_note(PlhProfileHeader *header)
 {
 	header->sort_memory_bytes = (int64) 1024 * work_mem;
 	header->node_memory_bytes = (int64) (work_mem * 1024.0 * Max(1.0, hash_mem_multiplier));
-	header->maintenance_bytes = (int64) 1024 *
-		Max(Max(maintenance_work_mem, autovacuum_work_mem), logical_decoding_work_mem);
+	header->maintenance_bytes = (int64) 1024 * maintenance_kb();
+	header->decoding_bytes = (int64) 1024 * logical_decoding_work_mem;
 	header->limit_bytes = (int64) plh_process_memory_limit;
 }

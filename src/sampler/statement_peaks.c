@@ -111,7 +111,7 @@ static int64
 allowed_bytes(const PlhStatementPart *part)
 {
 	plh_memory_limits_note(plh_profile);
-	return plh_statement_tokens_maintain(part->text, part->text_bytes) ?
+	return plh_statement_tokens_may_maintain(part->text, part->text_bytes) ?
 		Max(plh_profile->node_memory_bytes, plh_profile->maintenance_bytes) :
 		plh_profile->node_memory_bytes;
 }

@@ -20,10 +20,9 @@
 #include "report/blamed_code.h"
 #include "report/words.h"
 #include "telling/advice.h"
+#include "telling/contexts_advice.h"
 #include "telling/site_family.h"
-
-/* From this size on a single value or text is a cause by itself. */
-#define VALUE_BYTES INT64CONST(33554432)
+#include "telling/statement_advice.h"
 
 /* What a session does, as far as that decides how to free its memory. */
 typedef enum Doing
@@ -130,21 +129,11 @@ plh_advice_sites(PlhSaid *said, const PlhProfileHeader *header)
 		PLH_SAY(said, true, track_malloc);
 }
 
-/* Where functions of a language keep values beyond a call. */
-static const char *
-store_of(const char *language)
-{
-	if (strcmp(language, "PL/Perl") == 0)
-		return "%_SHARED and global variables";
-	return strcmp(language, "PL/Python") == 0 ? "GD, SD and global variables" :
-		"GD and global variables";
-}
-
 static void
 say_loaded_language(PlhSaid *said, const char *noun, const char *language)
 {
 	PLH_SAY(said, true, loaded_language,.noun = noun,.language = language,
-			.store = store_of(language));
+			.store = plh_advised_store(language));
 }
 
 /* Where to look where nothing is known but libraries. */
@@ -305,27 +294,9 @@ plh_advice_say_libraries(PlhSaid *said, const PlhMallocCallers *callers)
 		PLH_SAY(said, true, libraries_jit);
 }
 
-/* What advice depends on. */
-typedef struct Advised
-{
-	PlhSaid    *said;
-	const PlhFinding *finding;
-	const PlhProfileImage *image;
-	const PlhListedSite *named; /* the site it is named after; NULL: none */
-	PlhBlamedCode code;			/* the extension or language nearest to it */
-	const PlhFamily *family;	/* what is known of the code that allocates,
-								 * if it is the server's; else NULL */
-} Advised;
-
-static void
-say_help(const Advised *advised, const PlhFamily *family)
-{
-	PLH_SAY(advised->said, true, help,.help = family->help);
-}
-
 /* Is most of it memory that was never written to, in a process that is there? */
 static bool
-is_unwritten(const Advised *advised)
+is_unwritten(const PlhAdvised * advised)
 {
 	const PlhProfileImage *image = advised->image;
 
@@ -361,7 +332,7 @@ say_glibc(PlhSaid *said, const PlhProfileHeader *header)
 }
 
 static void
-advise_on_freed(const Advised *advised)
+advise_on_freed(const PlhAdvised * advised)
 {
 	const PlhProfileHeader *header = advised->image->header;
 
@@ -395,23 +366,23 @@ author_of(const PlhProfileImage *image)
 
 /* Where to look for what a function of a language keeps, or calls. */
 static void
-say_language(const Advised *advised)
+say_language(const PlhAdvised * advised)
 {
 	const PlhSiteRecord *site = advised->finding->site;
 	const char *language = advised->code.language;
 
 	PLH_SAY(advised->said, true, language_ran,.language = language);
 	if (site != NULL && site->key.lifetime == PLH_LIFETIME_PROCESS)
-		PLH_SAY(advised->said, true, language_keeps,.store = store_of(language));
+		PLH_SAY(advised->said, true, language_keeps,.store = plh_advised_store(language));
 	else
 		PLH_SAY(advised->said, true, language_calls);
 }
 
 static void
-advise_on_leak(const Advised *advised)
+advise_on_leak(const PlhAdvised * advised)
 {
 	if (advised->family != NULL)
-		say_help(advised, advised->family);
+		plh_advised_say_help(advised, advised->family);
 	else if (advised->code.library != NULL)
 		PLH_SAY(advised->said, true, report_to_authors,.library = advised->code.library);
 	else if (advised->code.language != NULL)
@@ -425,145 +396,24 @@ advise_on_leak(const Advised *advised)
 }
 
 static void
-advise_on_held(const Advised *advised)
+advise_on_held(const PlhAdvised * advised)
 {
 	if (advised->family != NULL && !advised->image->crashed)
-		say_help(advised, advised->family);
+		plh_advised_say_help(advised, advised->family);
 	if (advised->family == NULL && is_unwritten(advised))
 		PLH_SAY(advised->said, true, no_need);
 	else
 		say_end(advised->said, advised->image);
 }
 
-/* What to do about a node that holds more than it may, or about many. */
 static void
-say_nodes(const Advised *advised)
-{
-	const PlhStatementFound *statement = &advised->finding->statement;
-	int64		each = statement->node_bytes / Max(1, statement->nodes);
-
-	if (each > PLH_SUSPECT_QUERY_LIMITS * statement->limit_bytes)
-		PLH_SAY(advised->said, true, node_misjudged);
-	else if (each > statement->limit_bytes / 2)
-		PLH_SAY(advised->said, true, nodes_full);
-	else
-		PLH_SAY(advised->said, true, nodes_many,.each = plh_words_size(each));
-}
-
-/* Does the call site that the finding is named after begin with that function? */
-static bool
-is_at(const PlhListedSite *named, const char *function)
-{
-	return named != NULL && named->stack.site != NULL &&
-		strncmp(named->stack.site, function, strlen(function)) == 0;
-}
-
-/*
- * Is that where the buffer of a temporary file is allocated?  A node has one or two of them, unless
- * a hash join has very many batches, whose buffers have a context of their own from 16 on.
- */
-static bool
-is_file_buffer(const PlhListedSite *named)
-{
-	return is_at(named, "BufFileCreateTemp") || is_at(named, "makeBufFile");
-}
-
-/*
- * About how large a single value or text is that has much of what a statement holds; 0 where there
- * is none.  Arrays of hash tables and sorts are single chunks, too, but in nodes, or known by the
- * functions that enlarge them.
- */
-static int64
-value_bytes(const Advised *advised)
-{
-	const PlhStatementFound *statement = &advised->finding->statement;
-	const PlhCounters *counters;
-	int64		bytes;
-
-	if (advised->code.library != NULL || advised->code.language != NULL ||
-		advised->named == NULL || advised->named->stack.site == NULL ||
-		statement->share_count == 0 || is_at(advised->named, "tuplehash_grow") ||
-		(statement->part != NULL &&
-		 statement->part->family != plh_family_of("MessageContext")) ||
-		statement->node_bytes > advised->finding->bytes / 2)
-		return 0;
-	counters = &statement->shares[0].site->counters;
-	bytes = counters->live_count == 0 ? 0 : counters->live_bytes / counters->live_count;
-	return bytes < VALUE_BYTES ? 0 : bytes;
-}
-
-/* What to do about such a value: as the client sends it, or as a function makes it. */
-static void
-say_value(const Advised *advised, int64 bytes)
-{
-	plh_sentences_say(advised->said, advised->finding->statement.part != NULL ?
-					  PLH_SAYS_value_of_client : PLH_SAYS_value_made, true,
-					  PLH_FIELDS(.bytes = plh_words_size(bytes)));
-}
-
-/* What to do where functions build large values. */
-static void
-say_functions(const Advised *advised)
-{
-	static const PlhSentence sentences[] = {
-		[PLH_PROCESS_SESSION] = PLH_SAYS_functions_hold,
-		[PLH_PROCESS_PARALLEL_WORKER] = PLH_SAYS_leader_holds,
-		[PLH_PROCESS_AUTOVACUUM_WORKER] = PLH_SAYS_vacuum_holds,
-		[PLH_PROCESS_BACKGROUND_WORKER] = PLH_SAYS_see_report,
-		[PLH_PROCESS_WALSENDER] = PLH_SAYS_see_report,
-		[PLH_PROCESS_OTHER] = PLH_SAYS_see_report
-	};
-	const PlhProfileImage *image = advised->image;
-
-	plh_sentences_say(advised->said, sentences[plh_process_kind(image->header)], true,
-					  PLH_FIELDS(.pid = image->header->pid,.noun = plh_process_kind_noun(image)));
-}
-
-static void
-advise_on_statement(const Advised *advised)
-{
-	const PlhStatementFound *statement = &advised->finding->statement;
-	int64		value = value_bytes(advised);
-
-	if (value > 0)
-		say_value(advised, value);
-	else if (statement->part != NULL)
-		say_help(advised, statement->part->family);
-	else if (is_file_buffer(advised->named))
-		PLH_SAY(advised->said, true, file_buffers,.help = plh_family_of("HashSpillContext")->help);
-	else if (advised->family != NULL)
-		say_help(advised, advised->family);
-	else if (statement->node_bytes > advised->finding->bytes / 2)
-		say_nodes(advised);
-	else if (advised->code.library != NULL)
-		PLH_SAY(advised->said, true, library_allocates,.library = advised->code.library);
-	else if (advised->code.language != NULL)
-		PLH_SAY(advised->said, true, language_holds,.language = advised->code.language);
-	else
-		say_functions(advised);
-	say_cancelling(advised->said, advised->image);
-}
-
-/* What to do about contexts of a name that nobody knows. */
-static void
-say_creator(const Advised *advised)
-{
-	if (advised->code.library != NULL)
-		PLH_SAY(advised->said, true, creator_of_library,.library = advised->code.library);
-	else if (advised->code.language != NULL)
-		PLH_SAY(advised->said, true, creator_of_language,.language = advised->code.language);
-	else
-		PLH_SAY(advised->said, true, creator_unknown,
-				.noun = plh_process_kind_noun(advised->image),
-				.context = plh_account_name(advised->finding->contexts.family, advised->image));
-}
-
-static void
-say_freeing(const Advised *advised)
+say_freeing(const PlhAdvised * advised)
 {
 	const PlhFamilyAccount *family = advised->finding->contexts.family;
 
-	if (family->family == plh_family_of("CurTransactionContext"))
+	if (plh_contexts_advice_is_of_plugin(advised->finding, advised->origin))
+		say_recycling(advised->said, advised->image);
+	else if (family->family == plh_family_of("CurTransactionContext"))
 		say_cancelling_subtransactions(advised->said, advised->image);
 	else if (!family->lasting)
 		say_cancelling(advised->said, advised->image);
@@ -571,25 +421,12 @@ say_freeing(const Advised *advised)
 		say_end_now(advised->said, advised->image);
 }
 
-static void
-advise_on_contexts(const Advised *advised)
-{
-	const PlhFamily *family = advised->finding->contexts.family->family;
-
-	if (family == NULL)
-		say_creator(advised);
-	else
-		say_help(advised, family->kind == PLH_FAMILY_CACHE && advised->family != NULL ?
-				 advised->family : family);
-	say_freeing(advised);
-}
-
 void
 plh_advice_on_finding(PlhSaid *said, const PlhFinding *finding,
 					  const PlhProfileImage *image, const PlhListedSite *named,
-					  const PlhMallocStatement *statement)
+					  const PlhFindingOrigin * origin, const PlhMallocStatement *statement)
 {
-	Advised		advised = {said, finding, image, named};
+	PlhAdvised	advised = {said, finding, image, named, origin};
 
 	if (named != NULL)
 	{
@@ -609,10 +446,12 @@ plh_advice_on_finding(PlhSaid *said, const PlhFinding *finding,
 		case PLH_KIND_CONTEXTS_HOLD:
 		case PLH_KIND_CACHE_GROWS:
 		case PLH_KIND_DECODING:
-			advise_on_contexts(&advised);
+			plh_contexts_advice_say(&advised);
+			say_freeing(&advised);
 			break;
 		case PLH_KIND_STATEMENT:
-			advise_on_statement(&advised);
+			plh_statement_advice_say(&advised);
+			say_cancelling(said, image);
 			break;
 		case PLH_KIND_MALLOC_GROWS:
 			advise_on_malloc(said, image, statement->may_run);

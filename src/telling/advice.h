@@ -9,15 +9,17 @@
 
 #include "report/listed_site.h"
 #include "report/malloc_callers.h"
+#include "telling/finding_origin.h"
 #include "telling/malloc_statement.h"
 #include "telling/sentences.h"
 
 /*
  * "named" is the site that the finding is named after, described; NULL where it is named after
- * none.  "statement" is what plh_malloc_statement_find says of it.
+ * none.  "origin" is where it came from, and "statement" what plh_malloc_statement_find says of it.
  */
 extern void plh_advice_on_finding(PlhSaid *said, const PlhFinding *finding,
 								  const PlhProfileImage *image, const PlhListedSite *named,
+								  const PlhFindingOrigin * origin,
 								  const PlhMallocStatement *statement);
 
 /*

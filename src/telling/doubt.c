@@ -350,8 +350,7 @@ say_nodes(PlhDoubt *doubt, const PlhProfileImage *image, const PlhFamilyAccount 
 {
 	PLH_SAY(&doubt->words, image->alive, nodes_within,.title = nodes->family->title,
 			.bytes = plh_words_size(nodes->bytes));
-	plh_finding_evidence_say_limit(&doubt->words, image, nodes->family,
-								   image->header->node_memory_bytes);
+	plh_finding_evidence_say_limit(&doubt->words, image, nodes->family, PLH_LIMIT_NODE);
 	plh_finding_evidence_say_rest(&doubt->words,
 								  plh_statement_suspect_is_counted(account, image->header) ?
 								  account : NULL, nodes->family, image->alive);
@@ -366,16 +365,15 @@ find_statement(PlhDoubt *doubt, const PlhDoubted *doubted)
 	const PlhSiteRecord *site = largest_site(image, OF_STATEMENT);
 	const PlhFamily *family;
 	const PlhFamilyAccount *nodes;
-	int64		limit;
+	PlhLimitKind limit;
 	PlhFields	fields = {NULL};
 
 	if (site == NULL || site->counters.live_bytes < PLH_SUSPECT_LARGE_BYTES)
 		return false;
 	family = plh_site_suspects_family(image, site);
 	nodes = account_of(account, family, false);
-	limit = plh_statement_suspect_limit(image, site);
-	if (nodes != NULL && family->kind == PLH_FAMILY_NODES &&
-		limit == image->header->node_memory_bytes)
+	limit = plh_statement_limit_kind(image, site);
+	if (nodes != NULL && family->kind == PLH_FAMILY_NODES && limit == PLH_LIMIT_NODE)
 	{
 		say_nodes(doubt, image, nodes, account);
 		return true;
@@ -383,7 +381,8 @@ find_statement(PlhDoubt *doubt, const PlhDoubted *doubted)
 	fill_site(&fields, image, site, account, doubted->stacks, &doubt->nameless);
 	fields.noun = plh_finding_evidence_noun(site->key.lifetime);
 	plh_sentences_say(&doubt->words, PLH_SAYS_site_within, image->alive, &fields);
-	plh_finding_evidence_say_limit(&doubt->words, image, family, limit);
+	plh_finding_evidence_say_limit(&doubt->words, image, plh_finding_evidence_nodes(account),
+								   limit);
 	return true;
 }
 

@@ -9,6 +9,7 @@
 #include "base/sampling.h"
 #include "judge/suspect.h"
 #include "process/top_site.h"
+#include "profile/statement_tokens.h"
 #include "reader/database_text.h"
 #include "reader/redaction.h"
 #include "report/blamed_code.h"
@@ -243,6 +244,19 @@ is_told_peak(const Telling *telling, TimestampTz at)
 	return telling->told_peak_at != 0 && labs(at - telling->told_peak_at) < USECS_PER_SEC;
 }
 
+/* What limited it: a plan only where most was in its nodes, such as sorts. */
+static void
+tell_allowed(Telling *telling, const PlhStatementEntry *largest)
+{
+	const PlhFamily *family = plh_family_of(largest->context_name);
+	const PlhFields fields = {.bytes = plh_words_size(largest->allowed_bytes)};
+
+	if (plh_statement_tokens_maintain(largest->text, largest->text_bytes))
+		plh_sentences_line(&telling->said, PLH_SAYS_day_maintained, true, &fields);
+	else if (family != NULL && family->kind == PLH_FAMILY_NODES)
+		plh_sentences_line(&telling->said, PLH_SAYS_day_allowed, true, &fields);
+}
+
 /*
  * What the largest statement of the last day took, unless a finding has that, or the process holds
  * as much still: what a leak has left counts as the last statement's, too.
@@ -269,7 +283,7 @@ tell_largest(Telling *telling)
 		if (telling->peak_query == NULL || strcmp(telling->peak_query, query) != 0)
 			tell_statement(telling, PLH_SAYS_day_statement, query);
 	}
-	PLH_LINE(&telling->said, true, day_allowed,.bytes = plh_words_size(largest->allowed_bytes));
+	tell_allowed(telling, largest);
 }
 
 /* Does a finding on contexts tell what these are of? */

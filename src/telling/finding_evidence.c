@@ -13,6 +13,7 @@
 #include "judge/suspect.h"
 #include "report/context_list.h"
 #include "report/words.h"
+#include "telling/contexts_advice.h"
 #include "telling/finding_evidence.h"
 #include "telling/function_shares.h"
 #include "telling/size_sentences.h"
@@ -194,8 +195,35 @@ say_family(PlhSaid *said, const PlhFamilyAccount *account, const PlhProfileImage
 				plh_process_kind_noun(image) : PLH_PHRASE(true, noun_either));
 }
 
+/* What the phase was for.  Returns false where its contexts tell more. */
+static bool
+say_phase(PlhSaid *said, const PlhFindingOrigin * origin, bool alive)
+{
+	PlhSentence sentence = plh_phase_sentence(origin->phase);
+
+	if (sentence == PLH_SENTENCES)
+		return false;
+	plh_sentences_say(said, sentence, alive,
+					  PLH_FIELDS(.percent = psprintf(INT64_FORMAT, origin->percent)));
+	return true;
+}
+
+/* What decoding holds, by whoever allocated it. */
 static void
-say_contexts(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image)
+say_decoding(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image,
+			 const PlhFindingOrigin * origin)
+{
+	if (plh_contexts_advice_is_of_plugin(finding, origin))
+		PLH_SAY(said, image->alive, plugin_allocated,.library = origin->library);
+	else if (origin->phase != PLH_PHASE_DECODING_CATALOGS)
+		say_family(said, finding->contexts.family, image);
+	else
+		say_phase(said, origin, image->alive);
+}
+
+static void
+say_contexts(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image,
+			 const PlhFindingOrigin * origin)
 {
 	const PlhFamilyAccount *family = finding->contexts.family;
 	const PlhFields fields = {
@@ -215,7 +243,10 @@ say_contexts(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *im
 				.since = plh_words_time(family->early_at));
 	plh_finding_evidence_say_examples(said, family->exemplified, image);
 	say_emptiness(said, finding, image);
-	say_family(said, family, image);
+	if (finding->kind == PLH_KIND_DECODING)
+		say_decoding(said, finding, image, origin);
+	else
+		say_family(said, family, image);
 }
 
 /* Has a family all but stopped growing? */
@@ -229,9 +260,11 @@ has_come_to_rest(const PlhFamilyAccount *family)
 }
 
 static void
-say_cache(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image)
+say_cache(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image,
+		  const PlhFindingOrigin * origin)
 {
 	const PlhFamilyAccount *family = finding->contexts.family;
+	const PlhFamily *known = origin->family != NULL ? origin->family : family->family;
 
 	PLH_SAY(said, image->alive, cache,.title = family->family->title,
 			.bytes = plh_words_size(finding->bytes),
@@ -240,8 +273,9 @@ say_cache(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image
 	if (has_come_to_rest(family))
 		PLH_SAY(said, image->alive, cache_rests,.since = plh_words_time(family->late_at));
 	plh_finding_evidence_say_examples(said, family->exemplified, image);
-	PLH_SAY(said, image->alive, cache_is_no_leak);
-	say_family(said, family, image);
+	if (!known->is_endless)
+		PLH_SAY(said, image->alive, cache_is_no_leak);
+	PLH_SAY(said, true, family,.what = known->what,.bound = known->bound);
 }
 
 /* Does it have nodes with a limit that hold much of it? */
@@ -264,9 +298,8 @@ say_nodes(PlhSaid *said, const PlhStatementFound *statement, bool alive)
 	plh_sentences_say(said, statement->nodes == 1 ? PLH_SAYS_node : PLH_SAYS_nodes, alive, &fields);
 }
 
-/* Of the nodes with a limit, the family that holds most; NULL where none was counted. */
-static const PlhFamily *
-largest_nodes(const PlhAccount *account)
+const PlhFamily *
+plh_finding_evidence_nodes(const PlhAccount *account)
 {
 	for (int i = 0; account != NULL && i < account->family_count; i++)
 	{
@@ -278,21 +311,45 @@ largest_nodes(const PlhAccount *account)
 	return NULL;
 }
 
-void
-plh_finding_evidence_say_limit(PlhSaid *said, const PlhProfileImage *image,
-							   const PlhFamily *family, int64 limit_bytes)
+/* What work_mem allows to nodes of that family. */
+static void
+say_node_limit(PlhSaid *said, const PlhProfileImage *image, const PlhFamily *family)
 {
-	const char *limit = plh_words_size(limit_bytes);
-
-	if (limit_bytes != image->header->node_memory_bytes)
-		PLH_SAY(said, image->alive, limit_settings,.limit = limit);
-	else if (family != NULL && family == plh_family_of("TupleSort main"))
+	if (family == plh_family_of("TupleSort main"))
 		PLH_SAY(said, image->alive, limit_sorts,
 				.limit = plh_words_size(image->header->sort_memory_bytes));
-	else if (family != NULL && family->kind == PLH_FAMILY_NODES)
-		PLH_SAY(said, image->alive, limit_hashes,.limit = limit);
 	else
-		PLH_SAY(said, image->alive, limit_hash,.limit = limit);
+		PLH_SAY(said, image->alive, limit_hashes,
+				.limit = plh_words_size(image->header->node_memory_bytes));
+}
+
+void
+plh_finding_evidence_say_limit(PlhSaid *said, const PlhProfileImage *image,
+							   const PlhFamily *family, PlhLimitKind kind)
+{
+	const PlhFields fields = {
+		.limit = plh_words_size(plh_statement_limit_bytes(image->header, kind))
+	};
+
+	switch (kind)
+	{
+		case PLH_LIMIT_NODE:
+			if (family != NULL)
+				say_node_limit(said, image, family);
+			break;
+		case PLH_LIMIT_MAINTENANCE:
+			plh_sentences_say(said, PLH_SAYS_limit_maintenance, image->alive, &fields);
+			break;
+		case PLH_LIMIT_AUTOVACUUM:
+			plh_sentences_say(said, PLH_SAYS_limit_autovacuum, image->alive, &fields);
+			break;
+		case PLH_LIMIT_DECODING:
+			plh_sentences_say(said, PLH_SAYS_limit_decoding, image->alive, &fields);
+			break;
+		case PLH_LIMIT_NONE:
+		case PLH_LIMIT_UNKNOWN:
+			break;
+	}
 }
 
 /* Is it told with that family?  Nodes of all kinds are told together. */
@@ -324,16 +381,42 @@ plh_finding_evidence_say_rest(PlhSaid *said, const PlhAccount *account,
 	}
 }
 
+/*
+ * Is it known by its contexts what much of it is for?  Of what is in those of texts and plans, the
+ * phase tells more, and the library that allocated it.
+ */
+static bool
+is_known_part(const PlhFamilyAccount *part, const PlhFindingOrigin * origin)
+{
+	return part != NULL &&
+		(part->family != plh_family_of("MessageContext") ||
+		 (plh_phase_sentence(origin->phase) == PLH_SENTENCES && origin->library == NULL));
+}
+
+/* What limits what was allocated while an index was built. */
+static void
+say_build_limits(PlhSaid *said, const PlhFinding *finding, const PlhFoundIn *in,
+				 const PlhFindingOrigin * origin)
+{
+	const PlhProfileHeader *header = in->image->header;
+
+	if (origin->library == NULL && is_of_nodes(finding))
+		say_nodes(said, &finding->statement, in->image->alive);
+	PLH_SAY(said, in->image->alive, limit_build,
+			.limit = plh_words_size(header->maintenance_bytes));
+}
+
 /* What limits what a statement holds, where anything does that is known. */
 static void
-say_limits(PlhSaid *said, const PlhFinding *finding, const PlhFoundIn *in)
+say_limits(PlhSaid *said, const PlhFinding *finding, const PlhFoundIn *in,
+		   const PlhFindingOrigin * origin)
 {
 	const PlhStatementFound *statement = &finding->statement;
 	const PlhAccount *counted = statement->counted_bytes > 0 ? in->findings->account : NULL;
-	const PlhFamily *nodes = largest_nodes(in->findings->account);
+	const PlhFamily *nodes = plh_finding_evidence_nodes(in->findings->account);
 	bool		alive = in->image->alive;
 
-	if (statement->part != NULL)
+	if (is_known_part(statement->part, origin))
 	{
 		const PlhFamily *family = statement->part->family;
 
@@ -343,17 +426,24 @@ say_limits(PlhSaid *said, const PlhFinding *finding, const PlhFoundIn *in)
 		plh_finding_evidence_say_rest(said, counted, family, alive);
 		return;
 	}
+	if (origin->phase == PLH_PHASE_INDEX_BUILD)
+	{
+		say_phase(said, origin, alive);
+		say_build_limits(said, finding, in, origin);
+		return;
+	}
+	if (origin->library != NULL || say_phase(said, origin, alive))
+		return;
 	if (is_of_nodes(finding))
 	{
 		say_nodes(said, statement, alive);
-		plh_finding_evidence_say_limit(said, in->image, nodes, statement->limit_bytes);
+		plh_finding_evidence_say_limit(said, in->image, nodes, statement->limit);
 		plh_finding_evidence_say_rest(said, counted, nodes, alive);
 		return;
 	}
 	if (in->stacks != NULL && !plh_function_shares_name_site(finding, in->image, in->stacks))
 		plh_finding_evidence_say_rest(said, counted, NULL, alive);
-	if (statement->limit_bytes != in->image->header->node_memory_bytes)
-		plh_finding_evidence_say_limit(said, in->image, NULL, statement->limit_bytes);
+	plh_finding_evidence_say_limit(said, in->image, NULL, statement->limit);
 }
 
 /* What ends memory of that lifetime, as a noun. */
@@ -501,13 +591,14 @@ say_shares(PlhSaid *said, const PlhFinding *finding, const PlhFoundIn *in)
 }
 
 static void
-say_statement(PlhSaid *said, const PlhFinding *finding, const PlhFoundIn *in)
+say_statement(PlhSaid *said, const PlhFinding *finding, const PlhFoundIn *in,
+			  const PlhFindingOrigin * origin)
 {
 	PlhSentence noun = noun_of_all(&finding->statement);
 
 	say_total(said, finding, in->image, noun);
 	say_shares(said, finding, in);
-	say_limits(said, finding, in);
+	say_limits(said, finding, in, origin);
 	if (in->image->alive)
 		say_end(said, noun);
 }
@@ -600,7 +691,8 @@ say_freed(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image
 }
 
 void
-plh_finding_evidence_say(PlhSaid *said, const PlhFinding *finding, const PlhFoundIn *in)
+plh_finding_evidence_say(PlhSaid *said, const PlhFinding *finding, const PlhFoundIn *in,
+						 const PlhFindingOrigin * origin)
 {
 	const PlhProfileImage *image = in->image;
 
@@ -619,13 +711,13 @@ plh_finding_evidence_say(PlhSaid *said, const PlhFinding *finding, const PlhFoun
 		case PLH_KIND_CONTEXTS_GROW:
 		case PLH_KIND_CONTEXTS_HOLD:
 		case PLH_KIND_DECODING:
-			say_contexts(said, finding, image);
+			say_contexts(said, finding, image, origin);
 			break;
 		case PLH_KIND_CACHE_GROWS:
-			say_cache(said, finding, image);
+			say_cache(said, finding, image, origin);
 			break;
 		case PLH_KIND_STATEMENT:
-			say_statement(said, finding, in);
+			say_statement(said, finding, in, origin);
 			break;
 		case PLH_KIND_MALLOC_GROWS:
 			say_outside(said, finding, image);

@@ -9,6 +9,7 @@
 #include "judge/finding.h"
 #include "report/stack_text.h"
 #include "symbols/symbols.h"
+#include "telling/finding_origin.h"
 #include "telling/sentences.h"
 
 /* Where findings are, and what their code is named with. */
@@ -20,8 +21,9 @@ typedef struct PlhFoundIn
 	PlhSymbols *symbols;
 } PlhFoundIn;
 
+/* "origin" is where it came from. */
 extern void plh_finding_evidence_say(PlhSaid *said, const PlhFinding *finding,
-									 const PlhFoundIn *in);
+									 const PlhFoundIn *in, const PlhFindingOrigin * origin);
 
 /*
  * What memory contexts of a name are of; the record may be NULL.  Returns false where there is
@@ -31,11 +33,14 @@ extern bool plh_finding_evidence_say_examples(PlhSaid *said, const PlhContextRec
 											  const PlhProfileImage *image);
 
 /*
- * What limits what is in contexts of a family.  What is not in nodes of a plan has the limit of
- * one, as nothing else is known of it.
+ * The setting that limits it, with what it allows.  Of nodes of a plan "family" is the one of their
+ * contexts; without nodes (NULL), work_mem is not spoken of.
  */
 extern void plh_finding_evidence_say_limit(PlhSaid *said, const PlhProfileImage *image,
-										   const PlhFamily *family, int64 limit_bytes);
+										   const PlhFamily *family, PlhLimitKind kind);
+
+/* Of the nodes of a plan, the family that holds most; NULL where none was counted. */
+extern const PlhFamily *plh_finding_evidence_nodes(const PlhAccount *account);
 
 /*
  * What else than contexts of that family a statement holds, where that is much of what was counted.

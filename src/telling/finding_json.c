@@ -44,6 +44,7 @@ put_names(StringInfo json, const PlhToldFinding *told)
 	plh_json_put_text(json, "site_words", told->site_words);
 	plh_json_put_text(json, "routine", told->routine);
 	plh_json_put_text(json, "context_name", told->context_name);
+	plh_json_put_text(json, "phase", told->phase);
 	plh_json_put_text(json, "query", told->query);
 	plh_json_put_text(json, "loaded", told->loaded);
 	plh_json_put_text(json, "libraries", told->libraries);

@@ -111,8 +111,10 @@ SENTENCE(peak_statement_most, "that call site was of several statements",
 SENTENCE(day_peak, "a statement of the last 24 hours took much more than there is now",
 		 "Its statements' highest peak of the last 24 hours: {bytes}, {ago}.", NULL)
 SENTENCE(day_statement, "its text is known", "Statement of that peak: {query}", NULL)
-SENTENCE(day_allowed, "what it might take is known",
+SENTENCE(day_allowed, "most of it was in nodes of its plan",
 		 "Its settings allowed {bytes} for a hash table, the most that a node of a plan may take.", NULL)
+SENTENCE(day_maintained, "it built an index, or vacuumed",
+		 "Its settings, such as maintenance_work_mem, allowed {bytes}.", NULL)
 SENTENCE(examples, "it is known what contexts are of",
 		 "Contexts named \"{context}\": {list}.", NULL)
 SENTENCE(examples_such, "the same of a few of them",
@@ -227,6 +229,12 @@ SENTENCE(cache_rests, "it has all but stopped growing",
 		 "They had hardly grown since {since}.", NULL)
 SENTENCE(cache_is_no_leak, "a cache of PostgreSQL", "This is no leak.", NULL)
 SENTENCE(family, "what is known of contexts of that kind", "{what} {bound}", NULL)
+SENTENCE(phase_decoding_catalogs, "samples show that most is for changes to catalogs",
+		 "By its samples, {percent}% of it is for changes to catalogs. Decoding keeps the invalidations and row versions of a transaction until it has been sent. logical_decoding_work_mem does not limit them.",
+		 "By its samples, {percent}% of it was for changes to catalogs. Decoding keeps the invalidations and row versions of a transaction until it has been sent. logical_decoding_work_mem does not limit them.")
+SENTENCE(plugin_allocated, "samples show that most is an output plugin's",
+		 "By its samples, most of it was allocated by {library}, an output plugin. It stays until the plugin frees it, or decoding ends.",
+		 "By its samples, most of it was allocated by {library}, an output plugin.")
 
 SECTION("A finding: a statement")
 SENTENCE(statement, "it holds more than its settings allow",
@@ -262,17 +270,55 @@ SENTENCE(node, "a node of its plan has much of it",
 SENTENCE(nodes, "nodes of its plan have much of it",
 		 "{bytes} of it is in {count} hash tables and sorts, {each} each on average.",
 		 "{bytes} of it was in {count} hash tables and sorts, {each} each on average.")
-SENTENCE(limit_settings, "maintenance, or decoding",
-		 "Its settings, such as maintenance_work_mem, allow {limit}.",
-		 "Its settings, such as maintenance_work_mem, allowed {limit}.")
+SENTENCE(limit_maintenance, "an index is built, or a table vacuumed",
+		 "maintenance_work_mem allows {limit}.", "maintenance_work_mem allowed {limit}.")
+SENTENCE(limit_autovacuum, "the same by autovacuum",
+		 "autovacuum_work_mem, or maintenance_work_mem where that is -1, allows {limit}.",
+		 "autovacuum_work_mem, or maintenance_work_mem where that is -1, allowed {limit}.")
+SENTENCE(limit_decoding, "the log is decoded",
+		 "logical_decoding_work_mem allows {limit} for the changes of transactions.",
+		 "logical_decoding_work_mem allowed {limit} for the changes of transactions.")
 SENTENCE(limit_sorts, "sorts",
 		 "work_mem allows {limit} for each sort.", "work_mem allowed {limit} for each sort.")
 SENTENCE(limit_hashes, "hash tables",
 		 "work_mem and hash_mem_multiplier allow {limit} for each hash table.",
 		 "work_mem and hash_mem_multiplier allowed {limit} for each hash table.")
-SENTENCE(limit_hash, "anything else",
-		 "work_mem and hash_mem_multiplier allow {limit} for a hash table of its plan.",
-		 "work_mem and hash_mem_multiplier allowed {limit} for a hash table of its plan.")
+SENTENCE(limit_build, "an index is built, and its functions may hold it",
+		 "maintenance_work_mem allows {limit} for the build's own data. It does not limit what functions of the index keep.",
+		 "maintenance_work_mem allowed {limit} for the build's own data. It did not limit what functions of the index kept.")
+SENTENCE(phase_parsing, "samples show that most of it is for parsing",
+		 "By its samples, {percent}% of it is for parsing. Parse trees take many times the length of the statement's text.",
+		 "By its samples, {percent}% of it was for parsing. Parse trees take many times the length of the statement's text.")
+SENTENCE(phase_rewriting, "for rewriting",
+		 "By its samples, {percent}% of it is for rewriting: each view and rule is replaced by what it stands for.",
+		 "By its samples, {percent}% of it was for rewriting: each view and rule is replaced by what it stands for.")
+SENTENCE(phase_planning, "for planning",
+		 "By its samples, {percent}% of it is for planning. The planner keeps all that it considers until the plan is made. No setting limits that in bytes.",
+		 "By its samples, {percent}% of it was for planning. The planner keeps all that it considers until the plan is made. No setting limits that in bytes.")
+SENTENCE(phase_joins, "for planning joins",
+		 "By its samples, {percent}% of it is for planning joins. The planner keeps each order of joins that it considers until the plan is made. No setting limits that in bytes.",
+		 "By its samples, {percent}% of it was for planning joins. The planner keeps each order of joins that it considers until the plan is made. No setting limits that in bytes.")
+SENTENCE(phase_partitions, "for planning partitions",
+		 "By its samples, {percent}% of it is for planning partitions. The planner keeps what it considers of each of them until the plan is made.",
+		 "By its samples, {percent}% of it was for planning partitions. The planner keeps what it considers of each of them until the plan is made.")
+SENTENCE(phase_starting, "for starting a plan",
+		 "By its samples, {percent}% of it is for starting the plan. Each node, expression and partition has a state of its own until the statement ends.",
+		 "By its samples, {percent}% of it was for starting the plan. Each node, expression and partition has a state of its own until the statement ends.")
+SENTENCE(phase_copying, "for COPY",
+		 "By its samples, {percent}% of it was allocated by COPY itself.", NULL)
+SENTENCE(phase_copy_reading, "for reading COPY's input",
+		 "By its samples, {percent}% of it is for reading COPY's input. COPY keeps one row of its input at a time.",
+		 "By its samples, {percent}% of it was for reading COPY's input. COPY keeps one row of its input at a time.")
+SENTENCE(phase_index_build, "for building an index",
+		 "By its samples, {percent}% of it was allocated while an index was built.", NULL)
+SENTENCE(phase_vacuum, "for vacuuming",
+		 "By its samples, {percent}% of it was allocated while a table was vacuumed.", NULL)
+SENTENCE(phase_commit, "at commit",
+		 "By its samples, {percent}% of it was allocated at the end of a transaction or subtransaction.", NULL)
+SENTENCE(phase_cache_rebuild, "for reading catalogs",
+		 "By its samples, {percent}% of it was allocated while the session read from the catalogs what its tables are like.", NULL)
+SENTENCE(phase_jit, "for compiling a plan",
+		 "By its samples, {percent}% of it was allocated while the plan was compiled (JIT).", NULL)
 SENTENCE(besides, "contexts of another kind have much of it, too",
 		 "Besides, {bytes} is held for {title}. {what}",
 		 "Besides, {bytes} was held for {title}. {what}")
@@ -449,6 +495,30 @@ SENTENCE(value_of_client, "one value of the statement's text",
 		 "A single value or text of the statement has about {bytes}, and is copied when the statement is parsed and run. Pass it as a parameter instead of a literal, which saves copies. Better, send it in parts: as several rows, or as a large object (lo_put).", NULL)
 SENTENCE(value_made, "one value that a function makes",
 		 "A single value has about {bytes}, and work_mem does not limit values. See by the call sites which function or aggregate builds it. Let the client read it in parts: as several rows, or with substring() of a column.", NULL)
+SENTENCE(row_of_copy, "one row of COPY's input",
+		 "One row of COPY's input has about {bytes}. If no row should be that long, look for a quote that is not closed, a wrong delimiter, or a wrong format.", NULL)
+SENTENCE(help_parsing, "a long statement",
+		 "Make the statement's text shorter: pass large values and long lists as parameters (= ANY ($1)), or split it into several statements.", NULL)
+SENTENCE(help_messages, "many statements in one message",
+		 "Send these statements in smaller pieces: the parser keeps the trees of all statements of one message until the last of them has run.", NULL)
+SENTENCE(help_values, "a long list of rows",
+		 "Insert fewer rows with each statement, or load them with COPY. Each value of a VALUES list takes some hundred bytes while it is parsed and planned.", NULL)
+SENTENCE(help_rewriting, "views and rules",
+		 "Let the statement use fewer views and rules, or views that are nested less deeply.", NULL)
+SENTENCE(help_planning, "planning",
+		 "Let the statement use fewer tables, partitions, indexes and conditions. From PostgreSQL 17 on, EXPLAIN (MEMORY) tells what planning takes.", NULL)
+SENTENCE(help_joins, "planning of joins",
+		 "Lower join_collapse_limit and from_collapse_limit for this statement (the default is 8). Or let the genetic optimizer plan it: geqo = on, with a geqo_threshold no higher than the number of its tables.", NULL)
+SENTENCE(help_partitions, "planning of partitions",
+		 "Let a condition on the partition key leave out partitions, or have fewer of them. enable_partitionwise_join and enable_partitionwise_aggregate, which are off by default, multiply what the planner considers.", NULL)
+SENTENCE(help_starting, "the start of a plan",
+		 "Let the plan have fewer nodes and partitions: a condition on the partition key leaves out the others.", NULL)
+SENTENCE(help_copy_reading, "reading of COPY's input",
+		 "See whether rows of the input are very long. A quote that is not closed, or a wrong delimiter, makes one row of many lines.", NULL)
+SENTENCE(help_index_build, "an index build, whose code is not an extension's",
+		 "See which functions the index calls: those of its operator class, and those of its expressions. What they do not free stays until the build ends.", NULL)
+SENTENCE(help_jit, "compiling of a plan",
+		 "SET jit = off for this statement, or raise jit_above_cost.", NULL)
 SENTENCE(file_buffers, "buffers of a hash join's batches",
 		 "These are buffers of temporary files, two for each batch of a hash join. {help}", NULL)
 SENTENCE(node_misjudged, "a node that holds more than it may",
@@ -458,7 +528,15 @@ SENTENCE(nodes_full, "many nodes that are within their limit",
 SENTENCE(nodes_many, "very many nodes that hold little each",
 		 "Let the plan have fewer hash tables and sorts: read fewer partitions, or SET enable_partitionwise_join = off (the default). A lower work_mem helps only if it allows less than {each}, which each of them holds on average.", NULL)
 SENTENCE(library_allocates, "a statement in which an extension allocates",
-		 "The largest part of it was allocated by functions of {library}, or by functions that these called. See which of them the statement uses: work_mem does not limit what extensions keep.", NULL)
+		 "The largest part of it was allocated by functions of {library}, or by functions that these called. See which of them the statement uses.", NULL)
+SENTENCE(library_unlimited, "the same",
+		 "work_mem does not limit what extensions keep.", NULL)
+SENTENCE(library_in_build, "an index build in which an extension allocates",
+		 "The largest part of it was allocated by functions of {library}, which the index build calls for each row or comparison. Report this to its authors: such functions have to free what they allocate.", NULL)
+SENTENCE(functions_in_groups, "a statement whose plan has a hash aggregate",
+		 "See by the call sites which aggregate or function builds large values, and let it build smaller ones.", NULL)
+SENTENCE(groups_hold, "the same",
+		 "The plan has a hash aggregate, which keeps as many groups as work_mem allows, however large their states grow. A lower work_mem for this statement, or SET enable_hashagg = off, lets it keep fewer at a time.", NULL)
 SENTENCE(language_holds, "a statement in which a procedural language allocates",
 		 "Look in the {language} code that the statement runs for variables that hold large arrays or texts. work_mem does not limit these.", NULL)
 SENTENCE(functions_hold, "any other statement of a session",
@@ -469,6 +547,22 @@ SENTENCE(vacuum_holds, "the same of an autovacuum worker",
 		 "See which table it works on in pg_stat_progress_vacuum. autovacuum_work_mem does not limit what functions in index expressions keep.", NULL)
 SENTENCE(see_report, "the same of another process",
 		 "See by the stack what the {noun} was doing: SELECT * FROM pg_leakhunt_report WHERE pid = {pid}.", NULL)
+SENTENCE(plans_of_library, "plans that an extension has prepared",
+		 "Functions of {library} have prepared them (SPI_prepare, SPI_keepplan). Report this to its authors: a plan has to be used again, or freed with SPI_freeplan.", NULL)
+SENTENCE(plans_of_perl, "plans that PL/Perl has prepared",
+		 "{language} functions have prepared them with spi_prepare. Prepare each statement once, and keep its plan in a variable that outlives the call. Or free it with spi_freeplan.", NULL)
+SENTENCE(plans_of_language, "plans that another language has prepared",
+		 "{language} functions have prepared them. Prepare each statement once, and keep its plan in a variable that outlives the call.", NULL)
+SENTENCE(functions_of_triggers, "compiled functions of triggers",
+		 "A trigger function is compiled once for each table that it is a trigger of, and stays when that table is dropped. Keep such tables and TRUNCATE them, instead of creating and dropping them.", NULL)
+SENTENCE(plugin_holds, "what an output plugin keeps",
+		 "Report this to the authors of {library}, with what pg_leakhunt_suspects shows as \"stack\". Its buffers may also be as large as the largest transaction or row that it has sent.", NULL)
+SENTENCE(help_decoding_catalogs, "decoding of changes to catalogs",
+		 "Let transactions that are decoded create, alter and drop fewer tables, temporary ones included. Such changes count in all transactions that run beside them.", NULL)
+SENTENCE(help_decoding_changes, "decoding of many changes",
+		 "Lower logical_decoding_work_mem, so that changes are written to disk earlier, or let transactions change fewer rows.", NULL)
+SENTENCE(known_fault, "a minor release with a known fault",
+		 "This minor release of PostgreSQL hands on such invalidations again and again. Release {name} has this fixed.", NULL)
 SENTENCE(creator_of_library, "contexts of an unknown name, in which an extension allocates",
 		 "Find what creates them and never deletes them. Memory in them was allocated through {library}: report this to its authors.", NULL)
 SENTENCE(creator_of_language, "the same of a procedural language",

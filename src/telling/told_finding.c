@@ -92,6 +92,7 @@ plh_told_finding_make(const PlhFinding *finding, const PlhListedSite *listed, co
 	PlhToldFinding *told = palloc0(sizeof(PlhToldFinding));
 	PlhMallocStatement statement = plh_malloc_statement_find(finding, image);
 	const PlhFamilyAccount *family = plh_finding_family(finding);
+	PlhFindingOrigin origin;
 	PlhSaid		evidence;
 	PlhSaid		next;
 
@@ -109,12 +110,14 @@ plh_told_finding_make(const PlhFinding *finding, const PlhListedSite *listed, co
 	told->query = listed == NULL ? statement.query : listed->query;
 	told->query_id = listed == NULL ? statement.query_id : listed->query_id;
 	told->share = share_of(told, image);
-	plh_finding_evidence_say(&evidence, finding, in);
+	origin = plh_finding_origin_find(finding, image, in->stacks);
+	told->phase = plh_phase_name(origin.phase);
+	plh_finding_evidence_say(&evidence, finding, in, &origin);
 	if (statement.evidence != NULL)
 		appendStringInfo(&evidence.text, " %s", statement.evidence);
 	find_libraries(told, &evidence, in);
 	told->evidence = evidence.text.data;
-	plh_advice_on_finding(&next, finding, image, told->named, &statement);
+	plh_advice_on_finding(&next, finding, image, told->named, &origin, &statement);
 	told->next = next.text.data;
 	told->next_summary = plh_sentences_first(&next);
 	told->next_id = plh_sentences_first_name(&next);

@@ -25,6 +25,7 @@ typedef struct PlhToldFinding
 	const char *site_words;		/* the same; without a name with its caller */
 	const char *routine;		/* that allocates */
 	const char *context_name;
+	const char *phase;			/* what the server was doing */
 	const char *query;
 	int64		query_id;		/* 0: none */
 	const char *share;			/* sentences on its part of the whole */

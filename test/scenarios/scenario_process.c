@@ -6,6 +6,7 @@
 
 #include "miscadmin.h"
 #include "optimizer/cost.h"
+#include "replication/reorderbuffer.h"
 
 #include "base/guard.h"
 #include "base/settings.h"
@@ -164,6 +165,18 @@ set_maintenance_work_mem(Words *words)
 }
 
 static void
+set_logical_decoding_work_mem(Words *words)
+{
+	logical_decoding_work_mem = words_size(words) / 1024;
+}
+
+static void
+set_release(Words *words)
+{
+	server_release = strdup(words_next(words));
+}
+
+static void
 set_hash_mem_multiplier(Words *words)
 {
 	hash_mem_multiplier = words_number(words);
@@ -279,6 +292,8 @@ static const Command settings[] = {
 	{"seed", set_seed},
 	{"work_mem", set_work_mem},
 	{"maintenance_work_mem", set_maintenance_work_mem},
+	{"logical_decoding_work_mem", set_logical_decoding_work_mem},
+	{"release", set_release},
 	{"hash_mem_multiplier", set_hash_mem_multiplier},
 	{"dump_min_bytes", set_dump_min_bytes},
 	{"dump_min_peak", set_dump_min_peak},

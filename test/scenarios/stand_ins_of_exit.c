@@ -18,8 +18,6 @@
 #include "sampler/control_file.h"
 #include "scenario_process.h"
 
-BackendType MyBackendType = B_BACKEND;
-
 /* As where nobody has set them. */
 bool		plh_dump_on_exit = true;
 bool		plh_log_summary = true;
@@ -46,12 +44,6 @@ const char *
 plh_client_names_application(void)
 {
 	return scenario_process.application;
-}
-
-const char *
-GetConfigOption(const char *name, bool missing_ok, bool restrict_privileged)
-{
-	return NULL;
 }
 
 /* All characters are of one byte. */

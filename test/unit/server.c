@@ -12,6 +12,7 @@
 #include "postmaster/autovacuum.h"
 #include "replication/reorderbuffer.h"
 #include "storage/proc.h"
+#include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
@@ -52,6 +53,8 @@ int			work_mem = 4096;
 double		hash_mem_multiplier = 2.0;
 int			maintenance_work_mem = 65536;
 int			autovacuum_work_mem = -1;
+BackendType MyBackendType = B_BACKEND;
+const char *server_release;
 int			logical_decoding_work_mem = 65536;
 
 TimestampTz statement_start = 1;
@@ -68,6 +71,12 @@ ParallelContextActive(void)
 void
 PLH_READ_MESSAGES(void)
 {
+}
+
+const char *
+GetConfigOption(const char *name, bool missing_ok, bool restrict_privileged)
+{
+	return strcmp(name, "server_version_num") == 0 ? server_release : NULL;
 }
 
 /* There is no time zone. */

@@ -13,6 +13,8 @@
 extern TimestampTz statement_start; /* of the current statement */
 
 extern PlhLoadedCode loaded_code;	/* by each process */
+extern const char *server_release;	/* as in server_version_num; NULL: not
+									 * known */
 extern const char *server_state;	/* what each session does; NULL: not known */
 extern PlhServerActivity server_activity;	/* the rest that is known of each */
 

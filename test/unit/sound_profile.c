@@ -397,11 +397,12 @@ judge_profile(const PlhProfileImage *image, const PlhBaseline *baseline)
 	const PlhFoundIn in = {
 		.image = image,.findings = plh_findings_make(image, baseline, GetCurrentTimestamp())
 	};
+	const		PlhFindingOrigin origin = {PLH_PHASE_UNKNOWN};
 	PlhSaid		evidence;
 
 	plh_sentences_begin(&evidence);
 	for (int i = 0; i < in.findings->count; i++)
-		plh_finding_evidence_say(&evidence, &in.findings->list[i], &in);
+		plh_finding_evidence_say(&evidence, &in.findings->list[i], &in, &origin);
 }
 
 void

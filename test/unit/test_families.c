@@ -89,7 +89,7 @@ verdict_on(const char *name, PlhLifetime lifetime, int64 instances, int64 bytes,
 	PlhVerdict	verdict;
 
 	(void) (grow ? growing : counted) (name, lifetime, instances, bytes);
-	plh_profile->maintenance_bytes = decoding_bytes;
+	plh_profile->decoding_bytes = decoding_bytes;
 	verdict = verdict_on_largest();
 	end(session);
 	return verdict;

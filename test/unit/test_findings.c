@@ -167,6 +167,9 @@ test_kinds(void)
 	   "a site in contexts of plans is not judged by itself");
 }
 
+/* Which setting limited what limit_of was last asked for. */
+static PlhLimitKind limit_kind;
+
 /* What a process of that type may hold in contexts of a name, beside others of another. */
 static int64
 limit_of(BackendType type, const char *other, int others, const char *context,
@@ -182,12 +185,14 @@ limit_of(BackendType type, const char *other, int others, const char *context,
 	plh_profile->backend_type = type;
 	plh_profile->node_memory_bytes = 8000;
 	plh_profile->maintenance_bytes = 64000;
+	plh_profile->decoding_bytes = 65000;
 	site = site_of(session, BALANCED, context, lifetime);
 	if (other != NULL)
 		plh_profile_context(plh_profile_string(other, PLH_CONTEXT_NAME_MAX),
 							lifetime)->instances = others;
 	image = plh_profile_image_own(plh_profile);
-	limit = plh_statement_suspect_limit(image, plh_profile_image_site(image, site));
+	limit_kind = plh_statement_limit_kind(image, plh_profile_image_site(image, site));
+	limit = plh_statement_limit_judged(image, plh_profile_image_site(image, site));
 	end_session();
 	pfree(session);
 	return limit;
@@ -214,20 +219,23 @@ test_limits(void)
 	   "a node of a plan may take work_mem");
 	ok(limit_in("TupleSort main", PLH_LIFETIME_QUERY) == 8000,
 	   "a sort of a query may take work_mem");
-	ok(limit_in("GiST temporary context", PLH_LIFETIME_QUERY) == 64000,
-	   "an index build may take maintenance_work_mem");
-	ok(limit_in("TXN", PLH_LIFETIME_QUERY) == 64000 &&
-	   limit_in("Change", PLH_LIFETIME_TRANSACTION) == 64000,
+	ok(limit_in("GiST temporary context", PLH_LIFETIME_QUERY) == 64000 &&
+	   limit_kind == PLH_LIMIT_MAINTENANCE, "an index build may take maintenance_work_mem");
+	ok(limit_in("Analyze", PLH_LIFETIME_QUERY) == 64000 && limit_kind == PLH_LIMIT_NONE,
+	   "no setting limits a sample of rows, which is no suspect up to a size");
+	ok(limit_in("TXN", PLH_LIFETIME_QUERY) == 65000 &&
+	   limit_in("Change", PLH_LIFETIME_TRANSACTION) == 65000,
 	   "a function that decodes the log may take its limit");
 	ok(limit_in("CurTransactionContext", PLH_LIFETIME_TRANSACTION) == 8000 &&
-	   limit_of_output(1) == 64000, "so may its output, which is in a subtransaction");
+	   limit_of_output(1) == 65000, "so may its output, which is in a subtransaction");
 	ok(limit_of_output(0) == 8000, "as long as it decodes");
 	ok(limit_in("TXN", PLH_LIFETIME_SESSION) == 0,
 	   "a session that is no walsender has no limit for decoding");
-	ok(limit_of(B_WAL_SENDER, NULL, 0, "TXN", PLH_LIFETIME_SESSION) == 64000,
+	ok(limit_of(B_WAL_SENDER, NULL, 0, "TXN", PLH_LIFETIME_SESSION) == 65000,
 	   "a walsender has it for as long as it lives");
 	ok(limit_of(B_AUTOVAC_WORKER, NULL, 0, "Portal", PLH_LIFETIME_QUERY) == 64000,
 	   "an autovacuum worker may take maintenance_work_mem");
+	ok(limit_kind == PLH_LIMIT_AUTOVACUUM, "or its own setting");
 	ok(limit_in("LocalBufferContext", PLH_LIFETIME_SESSION) == PG_INT64_MAX,
 	   "buffers of temporary tables have no known limit");
 }

@@ -14,6 +14,7 @@ static void
 find_statement(int64 bytes, int64 nodes, int64 node_bytes)
 {
 	find(PLH_KIND_STATEMENT, bytes);
+	finding.statement.limit = PLH_LIMIT_NODE;
 	finding.statement.limit_bytes = 8 * MB;
 	finding.statement.nodes = nodes;
 	finding.statement.node_bytes = node_bytes;
@@ -25,7 +26,7 @@ test_statement(void)
 	find_statement(148 * MB, 48, 140 * MB);
 	header.node_memory_bytes = 8 * MB;
 	ok(says("The running statement or transaction holds 148000000 B."
-			" 140000000 B of it is in 48 hash tables and sorts, 2916666 B each on average. work_mem and hash_mem_multiplier allow 8000000 B for a hash table of its plan. The memory is freed when it ends."),
+			" 140000000 B of it is in 48 hash tables and sorts, 2916666 B each on average. The memory is freed when it ends."),
 	   "the evidence of a statement tells its total, its limit and its nodes");
 	ok(tells("read fewer partitions, or SET enable_partitionwise_join = off (the default). A lower work_mem helps only if it allows less than 2916666 B, which"),
 	   "what to do about many nodes, each far below its limit");
@@ -41,9 +42,13 @@ test_statement(void)
 	finding.statement.node_bytes = 0;
 	ok(tells("aggregate or trigger of the statement builds large values"), "what to do about what no setting limits");
 	ok(says("holds 148000000 B. The memory is freed when it ends."), "work_mem is not told of where no hash table or sort is at issue");
-	finding.statement.limit_bytes = 64 * MB;
-	ok(says("holds 148000000 B. Its settings, such as maintenance_work_mem, allow 64000000 B."), "but what maintains tables has its own limit");
-	finding.statement.limit_bytes = 8 * MB;
+	header.maintenance_bytes = 64 * MB;
+	finding.statement.limit = PLH_LIMIT_MAINTENANCE;
+	ok(says("holds 148000000 B. maintenance_work_mem allows 64000000 B."), "but what maintains tables has its own limit");
+	header.decoding_bytes = 32 * MB;
+	finding.statement.limit = PLH_LIMIT_DECODING;
+	ok(says(" logical_decoding_work_mem allows 32000000 B for the changes of transactions."), "and what decodes the log");
+	finding.statement.limit = PLH_LIMIT_NODE;
 	finding.statement.part = &(PlhFamilyAccount)
 	{
 		.family = plh_family_of("AfterTriggerEvents"),.bytes = 100 * MB
@@ -54,7 +59,7 @@ test_statement(void)
 	finding.statement.part = NULL;
 	image.alive = false;
 	finding.statement.node_bytes = 140 * MB;
-	ok(says("The last statement or transaction held 148000000 B. 140000000 B of it was in one hash table or sort. work_mem and hash_mem_multiplier allowed 8000000 B for a hash table of its plan.") &&
+	ok(says("The last statement or transaction held 148000000 B. 140000000 B of it was in one hash table or sort.") &&
 	   !says("ends") && !tells("backend("), "the evidence of a statement whose process is gone is in the past");
 	image.alive = true;
 }

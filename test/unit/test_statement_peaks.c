@@ -7,6 +7,7 @@
 #include "access/parallel.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "postmaster/autovacuum.h"
 #include "replication/reorderbuffer.h"
 #include "storage/proc.h"
 
@@ -147,8 +148,16 @@ test_settings(void)
 	logical_decoding_work_mem = 3 * 65536;
 	plh_memory_limits_note(plh_profile);
 	ok(header->sort_memory_bytes == 4 * MB && header->node_memory_bytes == 8 * MB, "or what a hash may");
-	ok(header->maintenance_bytes == 192 * MB && header->limit_bytes == 100 * MB,
-	   "for maintenance the largest of its settings counts");
+	ok(header->maintenance_bytes == 64 * MB && header->decoding_bytes == 192 * MB &&
+	   header->limit_bytes == 100 * MB, "maintenance and decoding have settings of their own");
+	autovacuum_work_mem = 32 * 1024;
+	plh_memory_limits_note(plh_profile);
+	ok(header->maintenance_bytes == 64 * MB, "that of autovacuum is not a session's");
+	MyBackendType = B_AUTOVAC_WORKER;
+	plh_memory_limits_note(plh_profile);
+	ok(header->maintenance_bytes == 32 * MB, "but its workers'");
+	MyBackendType = B_BACKEND;
+	autovacuum_work_mem = -1;
 	logical_decoding_work_mem = 65536;
 	plh_process_memory_limit = 0;
 }

@@ -85,12 +85,14 @@ PlhAccount	account;
 PlhStackTexts *texts;
 PlhListedSite *listed;
 PlhMallocStatement malloc_statement;
+PlhFindingOrigin origin;
 
 void
 find(PlhKind kind, int64 bytes)
 {
 	memset(&finding, 0, sizeof(finding));
 	memset(&account, 0, sizeof(account));
+	memset(&origin, 0, sizeof(origin));
 	finding.kind = kind;
 	finding.bytes = bytes;
 }
@@ -144,7 +146,7 @@ says(const char *text)
 	PlhSaid		evidence;
 
 	plh_sentences_begin(&evidence);
-	plh_finding_evidence_say(&evidence, &finding, &in);
+	plh_finding_evidence_say(&evidence, &finding, &in, &origin);
 	return has(evidence.text.data, text);
 }
 
@@ -154,7 +156,7 @@ tells(const char *text)
 	PlhSaid		next;
 
 	plh_sentences_begin(&next);
-	plh_advice_on_finding(&next, &finding, &image, listed, &malloc_statement);
+	plh_advice_on_finding(&next, &finding, &image, listed, &origin, &malloc_statement);
 	return has(next.text.data, text);
 }
 

@@ -7,6 +7,7 @@
 
 #include "judge/findings.h"
 #include "report/listed_site.h"
+#include "telling/finding_origin.h"
 #include "telling/malloc_statement.h"
 
 /* The session, whose process has the id 123. */
@@ -26,6 +27,9 @@ extern PlhListedSite *listed;
 
 /* What is known of the statement that malloc's memory is of. */
 extern PlhMallocStatement malloc_statement;
+
+/* Where what it is about came from. */
+extern PlhFindingOrigin origin;
 
 /* Let it be of that kind, and nothing else be known. */
 extern void find(PlhKind kind, int64 bytes);

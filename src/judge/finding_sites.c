@@ -1,0 +1,61 @@
+/*
+ * finding_sites.c
+ *	  The call sites of what a finding is about.
+ */
+#include "postgres.h"
+
+#include "judge/finding_sites.h"
+#include "judge/site_suspects.h"
+#include "reader/collections.h"
+
+/* Is a site one of those that the finding is about? */
+static bool
+is_of(const PlhFinding *finding, const PlhProfileImage *image, const PlhSiteRecord *site)
+{
+	const PlhFamilyAccount *family = plh_finding_family(finding);
+	bool		is_lasting = plh_lifetime_is_lasting(site->key.lifetime);
+
+	if (family == NULL)
+		return finding->kind == PLH_KIND_STATEMENT ? !is_lasting : site == finding->site;
+	if (is_lasting != family->lasting)
+		return false;
+	if (family->family == NULL)
+		return site->key.context_name == family->largest->context_name;
+	return plh_site_suspects_family(image, site) == family->family;
+}
+
+/* qsort comparator: the largest first. */
+static int
+compare_shares(const void *a, const void *b)
+{
+	const PlhShare *left = a;
+	const PlhShare *right = b;
+
+	return left->bytes > right->bytes ? -1 : left->bytes < right->bytes;
+}
+
+PlhShare *
+plh_finding_sites(const PlhFinding *finding, const PlhProfileImage *image, int *count)
+{
+	const PlhJudge all = {.image = image,.judges_malloc = true};
+	int			room = 64;
+	PlhShare   *shares = palloc(sizeof(PlhShare) * room);
+	PlhGroupedSite next;
+	uint32		position = 0;
+
+	*count = 0;
+	while (plh_site_suspects_next(&next, &all, &position))
+	{
+		int64		bytes = next.site->counters.live_bytes;
+
+		if (bytes <= 0 || !is_of(finding, image, next.site))
+			continue;
+		shares = plh_array_grow(shares, *count, &room, sizeof(PlhShare));
+		shares[(*count)++] = (PlhShare)
+		{
+			next.site, bytes
+		};
+	}
+	qsort(shares, *count, sizeof(PlhShare), compare_shares);
+	return shares;
+}

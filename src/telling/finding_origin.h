@@ -1,0 +1,30 @@
+/*
+ * finding_origin.h
+ *	  Where what a finding is about came from: the phase, and the code outside of the server.
+ *
+ * Never called inside palloc.
+ */
+#pragma once
+
+#include "judge/finding.h"
+#include "report/stack_text.h"
+#include "telling/phase.h"
+
+/* What is known of nearly all that was sampled of it. */
+typedef struct PlhFindingOrigin
+{
+	PlhPhase	phase;			/* PLH_PHASE_UNKNOWN: of several, or none */
+	int64		percent;		/* that it has; 0 without a phase */
+
+	/* code that this phase called, and that allocated; NULL: none, or several */
+	const char *library;
+	const char *language;
+
+	const PlhFamily *family;	/* what is known of the server's own code that
+								 * allocated; else NULL */
+}			PlhFindingOrigin;
+
+/* Of findings on contexts or on a statement.  Without texts of stacks nothing is known. */
+extern PlhFindingOrigin plh_finding_origin_find(const PlhFinding *finding,
+												const PlhProfileImage *image,
+												PlhStackTexts *texts);

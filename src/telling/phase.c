@@ -1,0 +1,185 @@
+/*
+ * phase.c
+ *	  What the server was doing when something was allocated, by the functions of a stack.
+ *
+ * The innermost function that is known counts: a function in SQL that the executor has called is
+ * planned, too.  Most servers have no debug symbols, so these are functions that the server exports
+ * to extensions: those that are static have no name there.
+ */
+#include "postgres.h"
+
+#include "telling/phase.h"
+
+#define FUNCTIONS(...) ((const char *const[]) {__VA_ARGS__, NULL})
+
+/* All that is known of a phase. */
+static const struct
+{
+	const char *name;
+	PlhPhase	parent;
+	PlhSentence sentence;		/* what it is for; PLH_SENTENCES: its contexts
+								 * tell more */
+	PlhSentence help;
+	const char *const *functions;
+}			phases[PLH_PHASES] = {
+
+	[PLH_PHASE_UNKNOWN] = {
+		NULL, PLH_PHASE_UNKNOWN, PLH_SENTENCES, PLH_SENTENCES, NULL
+	},
+	[PLH_PHASE_PARSING] = {
+		"parsing", PLH_PHASE_UNKNOWN, PLH_SAYS_phase_parsing, PLH_SAYS_help_parsing,
+		FUNCTIONS("raw_parser", "base_yyparse", "pg_parse_query", "parse_analyze_fixedparams",
+				  "parse_analyze_varparams", "parse_analyze_withcb", "parse_sub_analyze",
+				  "transformTopLevelStmt", "transformStmt", "pg_analyze_and_rewrite_fixedparams",
+				  "pg_analyze_and_rewrite_varparams", "pg_analyze_and_rewrite_withcb")
+	},
+	[PLH_PHASE_REWRITING] = {
+		"rewriting", PLH_PHASE_UNKNOWN, PLH_SAYS_phase_rewriting, PLH_SAYS_help_rewriting,
+		FUNCTIONS("QueryRewrite", "pg_rewrite_query")
+	},
+	[PLH_PHASE_PLANNING] = {
+		"planning", PLH_PHASE_UNKNOWN, PLH_SAYS_phase_planning, PLH_SAYS_help_planning,
+		FUNCTIONS("planner", "standard_planner", "pg_plan_query", "subquery_planner",
+				  "query_planner")
+	},
+	[PLH_PHASE_PLANNING_JOINS] = {
+		"planning of joins", PLH_PHASE_PLANNING, PLH_SAYS_phase_joins, PLH_SAYS_help_joins,
+		FUNCTIONS("standard_join_search", "join_search_one_level", "make_join_rel",
+				  "add_paths_to_joinrel", "geqo")
+	},
+	[PLH_PHASE_PLANNING_PARTITIONS] = {
+		"planning of partitions", PLH_PHASE_PLANNING, PLH_SAYS_phase_partitions,
+		PLH_SAYS_help_partitions,
+		FUNCTIONS("expand_inherited_rtentry", "build_child_join_rel", "add_paths_to_append_rel")
+	},
+	[PLH_PHASE_STARTING] = {
+		"start of the plan", PLH_PHASE_UNKNOWN, PLH_SAYS_phase_starting, PLH_SAYS_help_starting,
+		FUNCTIONS("ExecutorStart", "standard_ExecutorStart", "ExecInitNode")
+	},
+	[PLH_PHASE_RUNNING] = {
+		"running", PLH_PHASE_UNKNOWN, PLH_SENTENCES, PLH_SENTENCES,
+		FUNCTIONS("ExecutorRun", "standard_ExecutorRun", "ExecutorFinish",
+				  "standard_ExecutorFinish", "ExecutorEnd", "standard_ExecutorEnd", "fmgr_sql",
+				  "evaluate_expr", "ExecMakeTableFunctionResult")
+	},
+	[PLH_PHASE_TRIGGERS] = {
+		"triggers", PLH_PHASE_RUNNING, PLH_SENTENCES, PLH_SENTENCES,
+		FUNCTIONS("AfterTriggerEndQuery", "AfterTriggerFireDeferred", "ExecBSInsertTriggers",
+				  "ExecBSUpdateTriggers", "ExecBSDeleteTriggers", "ExecBRInsertTriggers",
+				  "ExecBRUpdateTriggers", "ExecBRDeleteTriggers", "ExecIRInsertTriggers",
+				  "ExecIRUpdateTriggers", "ExecIRDeleteTriggers")
+	},
+	[PLH_PHASE_COPYING] = {
+		"COPY", PLH_PHASE_UNKNOWN, PLH_SAYS_phase_copying, PLH_SENTENCES,
+		FUNCTIONS("DoCopy", "CopyFrom", "BeginCopyFrom", "DoCopyTo")
+	},
+	[PLH_PHASE_COPY_READING] = {
+		"reading of COPY's input", PLH_PHASE_COPYING, PLH_SAYS_phase_copy_reading,
+		PLH_SAYS_help_copy_reading,
+		FUNCTIONS("NextCopyFromRawFields", "NextCopyFrom")
+	},
+	[PLH_PHASE_INDEX_BUILD] = {
+		"index build", PLH_PHASE_UNKNOWN, PLH_SAYS_phase_index_build, PLH_SAYS_help_index_build,
+		FUNCTIONS("index_build", "validate_index", "btbuild", "ginbuild", "gistbuild", "hashbuild",
+				  "brinbuild", "spgbuild", "_bt_parallel_build_main",
+				  "_gin_parallel_build_main", "_brin_parallel_build_main")
+	},
+	[PLH_PHASE_VACUUM] = {
+		"VACUUM", PLH_PHASE_UNKNOWN, PLH_SAYS_phase_vacuum, PLH_SENTENCES,
+		FUNCTIONS("heap_vacuum_rel", "parallel_vacuum_main", "vacuum")
+	},
+	[PLH_PHASE_ANALYZE] = {
+		"ANALYZE", PLH_PHASE_UNKNOWN, PLH_SENTENCES, PLH_SENTENCES, FUNCTIONS("analyze_rel")
+	},
+	[PLH_PHASE_TABLE_REWRITE] = {
+		"rewrite of a table", PLH_PHASE_UNKNOWN, PLH_SENTENCES, PLH_SENTENCES,
+		FUNCTIONS("cluster_rel", "begin_heap_rewrite", "rewrite_heap_tuple",
+				  "rewrite_heap_dead_tuple", "end_heap_rewrite")
+	},
+	[PLH_PHASE_COMMIT] = {
+		"commit", PLH_PHASE_UNKNOWN, PLH_SAYS_phase_commit, PLH_SENTENCES,
+		FUNCTIONS("CommitTransactionCommand", "ReleaseCurrentSubTransaction")
+	},
+	[PLH_PHASE_DECODING] = {
+		"decoding", PLH_PHASE_UNKNOWN, PLH_SENTENCES, PLH_SENTENCES,
+		FUNCTIONS("LogicalDecodingProcessRecord", "ReorderBufferCommit", "ReorderBufferQueueChange",
+				  "ReorderBufferAssignChild", "ReorderBufferCommitChild")
+	},
+	[PLH_PHASE_DECODING_CATALOGS] = {
+		"decoding of changes to catalogs", PLH_PHASE_DECODING, PLH_SAYS_phase_decoding_catalogs,
+		PLH_SAYS_help_decoding_catalogs,
+		FUNCTIONS("ReorderBufferAddInvalidations", "ReorderBufferAddDistributedInvalidations",
+				  "ReorderBufferAddNewTupleCids", "ReorderBufferAddNewCommandId",
+				  "SnapBuildProcessNewCid")
+	},
+	[PLH_PHASE_CACHE_REBUILD] = {
+		"rebuild of caches", PLH_PHASE_UNKNOWN, PLH_SAYS_phase_cache_rebuild, PLH_SENTENCES,
+		FUNCTIONS("RelationIdGetRelation", "RelationCacheInvalidate",
+				  "RelationCacheInvalidateEntry", "AcceptInvalidationMessages")
+	},
+	[PLH_PHASE_JIT] = {
+		"JIT", PLH_PHASE_UNKNOWN, PLH_SAYS_phase_jit, PLH_SAYS_help_jit,
+		FUNCTIONS("jit_compile_expr")
+	}
+};
+
+static PlhPhase
+phase_of_function(const char *function)
+{
+	for (PlhPhase phase = PLH_PHASE_UNKNOWN + 1; phase < PLH_PHASES; phase++)
+		for (const char *const *name = phases[phase].functions; *name != NULL; name++)
+			if (strcmp(function, *name) == 0)
+				return phase;
+	return PLH_PHASE_UNKNOWN;
+}
+
+/* Is it a function of the server itself? */
+static bool
+is_of_server(const PlhFrameText *frame)
+{
+	return frame->language == PLH_LANGUAGE_NONE && frame->module != NULL &&
+		strstr(frame->module, ".so") == NULL;
+}
+
+PlhPhase
+plh_phase_of(const PlhStackText *stack, int *frame)
+{
+	for (int i = 0; i < stack->frame_count; i++)
+	{
+		const char *function = stack->frames[i].function;
+		PlhPhase	phase = function == NULL || !is_of_server(&stack->frames[i]) ?
+			PLH_PHASE_UNKNOWN : phase_of_function(function);
+
+		if (phase != PLH_PHASE_UNKNOWN)
+		{
+			*frame = i;
+			return phase;
+		}
+	}
+	*frame = stack->frame_count;
+	return PLH_PHASE_UNKNOWN;
+}
+
+PlhPhase
+plh_phase_parent(PlhPhase phase)
+{
+	return phases[phase].parent;
+}
+
+const char *
+plh_phase_name(PlhPhase phase)
+{
+	return phases[phase].name;
+}
+
+PlhSentence
+plh_phase_sentence(PlhPhase phase)
+{
+	return phases[phase].sentence;
+}
+
+PlhSentence
+plh_phase_help(PlhPhase phase)
+{
+	return phases[phase].help;
+}

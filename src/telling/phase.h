@@ -1,0 +1,55 @@
+/*
+ * phase.h
+ *	  What the server was doing when something was allocated, by the functions of a stack.
+ *
+ * Never called inside palloc.
+ */
+#pragma once
+
+#include "report/stack_text.h"
+#include "telling/sentences.h"
+
+/* Those of a transaction that is decoded have a common one: of it they are the parts. */
+typedef enum PlhPhase
+{
+	PLH_PHASE_UNKNOWN,
+	PLH_PHASE_PARSING,
+	PLH_PHASE_REWRITING,
+	PLH_PHASE_PLANNING,
+	PLH_PHASE_PLANNING_JOINS,
+	PLH_PHASE_PLANNING_PARTITIONS,
+	PLH_PHASE_STARTING,			/* the executor, with a plan */
+	PLH_PHASE_RUNNING,
+	PLH_PHASE_TRIGGERS,
+	PLH_PHASE_COPYING,
+	PLH_PHASE_COPY_READING,
+	PLH_PHASE_INDEX_BUILD,
+	PLH_PHASE_VACUUM,
+	PLH_PHASE_ANALYZE,
+	PLH_PHASE_TABLE_REWRITE,	/* CLUSTER, VACUUM FULL */
+	PLH_PHASE_COMMIT,
+	PLH_PHASE_DECODING,
+	PLH_PHASE_DECODING_CATALOGS,	/* invalidations, versions of rows */
+	PLH_PHASE_CACHE_REBUILD,
+	PLH_PHASE_JIT
+#define PLH_PHASES (PLH_PHASE_JIT + 1)
+}			PlhPhase;
+
+/*
+ * The phase of the innermost function of the server that is known.  "frame" becomes its index in
+ * the stack, or the number of frames where there is none.
+ */
+extern PlhPhase plh_phase_of(const PlhStackText *stack, int *frame);
+
+/* The phase that one is a part of; PLH_PHASE_UNKNOWN: of none. */
+extern PlhPhase plh_phase_parent(PlhPhase phase);
+
+/* Its name, for programs; NULL of one that is unknown. */
+extern const char *plh_phase_name(PlhPhase phase);
+
+/*
+ * The sentences on what such memory is for, and on what to do about it.  PLH_SENTENCES: there is
+ * nothing to say but what is known of the memory contexts.
+ */
+extern PlhSentence plh_phase_sentence(PlhPhase phase);
+extern PlhSentence plh_phase_help(PlhPhase phase);
