@@ -50,6 +50,7 @@ identify(PlhExplainedProcess *process, Oid role, Oid database)
 {
 	PlhServerActivity activity = {0};
 	const PlhServerActivity *known = NULL;
+	PlhProcessMemory memory;
 
 	process->now = process->image == NULL || process->image->alive ?
 		GetCurrentTimestamp() : plh_profile_image_ended_at(process->image->header);
@@ -57,7 +58,8 @@ identify(PlhExplainedProcess *process, Oid role, Oid database)
 	if (process->image == NULL || process->image->alive)
 	{
 		process->rss_anon_bytes = plh_process_facts_rss_anon_bytes(process->pid);
-		process->rss_shared_bytes = plh_server_processes_shared_bytes(process->pid);
+		plh_server_processes_memory(process->pid, &memory);
+		process->rss_shared_bytes = memory.shared_bytes;
 		if (plh_server_activity_find(process->pid, &activity))
 		{
 			known = &activity;
@@ -220,6 +222,18 @@ plh_sql_explain_visit(bool sees_all, int pid, PlhExplainedVisitor visit, void *a
 	}
 }
 
+const PlhServerMemory *
+plh_sql_explain_memory(bool sees_all)
+{
+	PlhServerMemory *memory;
+
+	if (!sees_all)
+		return NULL;
+	memory = palloc(sizeof(PlhServerMemory));
+	plh_server_memory_read(memory, plh_profile_directory_path());
+	return memory;
+}
+
 /* The rows so far, and what they are made with. */
 typedef struct Explaining
 {
@@ -339,7 +353,8 @@ put_rows(Explaining *explaining, bool of_server)
 
 	list_sort(explaining->rows, compare_rows);
 	if (of_server)
-		plh_server_summary_make(&summary, explaining->rows, explaining->sink.sees_all);
+		plh_server_summary_make(&summary, explaining->rows,
+								plh_sql_explain_memory(explaining->sink.sees_all));
 	if (of_server && !explaining->as_json)
 		put_row(explaining, 0, summary.text.data);
 	foreach(cell, explaining->rows)

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "reader/dump_reader.h"
+#include "reader/server_memory.h"
 #include "telling/explained_process.h"
 
 /* A process that has that profile. */
@@ -23,3 +24,6 @@ typedef void (*PlhExplainedVisitor) (const PlhExplainedProcess *process, void *a
  * that have a profile, then the others that the server has.
  */
 extern void plh_sql_explain_visit(bool sees_all, int pid, PlhExplainedVisitor visit, void *arg);
+
+/* What the server takes, in the current memory context; NULL: the caller does not see it all. */
+extern const PlhServerMemory *plh_sql_explain_memory(bool sees_all);

@@ -98,7 +98,8 @@ page_of_server(FunctionCallInfo fcinfo)
 	adding.symbols = plh_symbols_open();
 	adding.suppressions = plh_sql_source_suppressions(fcinfo);
 	plh_sql_explain_visit(plh_sql_access_sees_all(), 0, add_process, &adding);
-	words = plh_page_server_words(adding.server, plh_sql_access_sees_all());
+	words = plh_page_server_words(adding.server,
+								  plh_sql_explain_memory(plh_sql_access_sees_all()));
 	initStringInfo(&json);
 	plh_page_server_append(&json, adding.server, plh_statement_list_read(plh_sql_access_may_see),
 						   adding.symbols, plh_page_html_room(words));

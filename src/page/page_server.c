@@ -19,7 +19,7 @@
 #include "report/json.h"
 #include "report/stack_text.h"
 #include "telling/finding_json.h"
-#include "telling/server_summary.h"
+#include "telling/memory_account.h"
 
 /* The points of the history of all processes together, and of one at least. */
 #define MOST_POINTS 50000
@@ -41,6 +41,8 @@ struct PlhPageServer
 	TimestampTz now;
 	MemoryContext memory;
 	List	   *processes;		/* of PlhSummarized, with a Row */
+	const PlhServerMemory *server_memory;	/* NULL: the reader does not see
+											 * it */
 	PlhSaid		words;
 };
 
@@ -153,10 +155,11 @@ compare_bytes(const ListCell *a, const ListCell *b)
 }
 
 const char *
-plh_page_server_words(PlhPageServer *server, bool sees_all)
+plh_page_server_words(PlhPageServer *server, const PlhServerMemory *memory)
 {
+	server->server_memory = memory;
 	list_sort(server->processes, compare_bytes);
-	plh_server_summary_make(&server->words, server->processes, sees_all);
+	plh_server_summary_make(&server->words, server->processes, memory);
 	return server->words.text.data;
 }
 
@@ -298,6 +301,8 @@ plh_page_server_append(StringInfo json, PlhPageServer *server,
 	plh_json_put_number(json, "pg_version", PG_VERSION_NUM);
 	plh_json_put_zone(json, server->now);
 	plh_json_put_time(json, "at", server->now);
+	if (server->server_memory != NULL)
+		plh_memory_account_put(json, server->server_memory);
 	plh_finding_json_put_text(json, &server->words);
 	plh_finding_json_put_verdicts(json);
 	plh_json_key(json, "statements");

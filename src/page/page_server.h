@@ -9,7 +9,7 @@
 #include "lib/stringinfo.h"
 
 #include "reader/statement_list.h"
-#include "telling/explanation.h"
+#include "telling/server_summary.h"
 
 typedef struct PlhPageServer PlhPageServer;
 
@@ -22,8 +22,11 @@ extern PlhPageServer *plh_page_server_begin(int processes, TimestampTz now);
 extern void plh_page_server_add(PlhPageServer *server, const PlhExplainedProcess *process,
 								const PlhExplanation *explanation);
 
-/* The words on the server as a whole; after all processes were added. */
-extern const char *plh_page_server_words(PlhPageServer *server, bool sees_all);
+/*
+ * The words on the server as a whole; after all processes were added.  "memory" is as in
+ * telling/server_summary.h, and lasts as long as the page.
+ */
+extern const char *plh_page_server_words(PlhPageServer *server, const PlhServerMemory *memory);
 
 /*
  * The document; of more words on single processes than fit into "most_bytes", those on the smallest

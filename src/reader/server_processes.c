@@ -68,19 +68,28 @@ plh_server_processes_loaded(int pid)
 	return loaded;
 }
 
-int64
-plh_server_processes_shared_bytes(int pid)
+void
+plh_server_processes_memory(int pid, PlhProcessMemory *memory)
 {
+	const struct
+	{
+		const char *format;
+		int64	   *bytes;
+	}			figures[] = {
+		{"RssAnon: %ld", &memory->private_bytes}, {"RssShmem: %ld", &memory->shared_bytes},
+		{"VmPTE: %ld", &memory->page_table_bytes}, {"VmSwap: %ld", &memory->swapped_bytes}
+	};
 	char		line[TITLE_BYTES];
-	long		kilobytes = 0;
+	long		kilobytes;
 	FILE	   *status = open_proc(pid, "status");
 
-	while (status != NULL && fgets(line, sizeof(line), status) != NULL &&
-		   sscanf(line, "RssShmem: %ld", &kilobytes) != 1)
-		continue;
+	memset(memory, 0, sizeof(*memory));
+	while (status != NULL && fgets(line, sizeof(line), status) != NULL)
+		for (int i = 0; i < lengthof(figures); i++)
+			if (sscanf(line, figures[i].format, &kilobytes) == 1)
+				*figures[i].bytes = (int64) kilobytes * 1024;
 	if (status != NULL)
 		FreeFile(status);
-	return (int64) kilobytes * 1024;
 }
 
 List *

@@ -32,8 +32,17 @@ extern bool plh_server_processes_is_titled(int pid, const char *end);
  */
 extern List *plh_server_processes_binaries(int pid);
 
-/* Shared memory, such as buffers, that it has touched: RES of top has it.  0: it is gone. */
-extern int64 plh_server_processes_shared_bytes(int pid);
+/* What the kernel tells of a process' memory; zeros if it is gone. */
+typedef struct PlhProcessMemory
+{
+	int64		private_bytes;
+	int64		shared_bytes;	/* that it has touched, such as buffers: RES
+								 * of top has it */
+	int64		page_table_bytes;
+	int64		swapped_bytes;
+} PlhProcessMemory;
+
+extern void plh_server_processes_memory(int pid, PlhProcessMemory *memory);
 
 /* The lists belong to the current memory context; the second may lack one. */
 extern List *plh_server_processes_list(void);

@@ -741,6 +741,54 @@ PLURAL(server, "the reader sees all processes",
 PLURAL(server_visible, "the reader sees some",
 	   "{count} process of this server that you may see has {bytes} of private memory in all.",
 	   "{count} processes of this server that you may see have {bytes} of private memory in all.", NULL, NULL)
+PLURAL(server_crashed, "profiles of processes are there that a crash has left",
+	   "{count} process that has crashed is told of, too.",
+	   "{count} processes that have crashed are told of, too.", NULL, NULL)
+SENTENCE(memory_of_group, "a control group counts the server's memory, and the reader sees all processes",
+		 "The server's control group uses {bytes}: {list}.", NULL)
+SENTENCE(memory_of_machine, "none does",
+		 "No control group counts this server's memory. The machine uses {bytes} of its {limit}: {list}.", NULL)
+PHRASE(memory_private, "in such a list", "{bytes} of private memory", NULL)
+PHRASE(memory_shared, "in such a list", "{bytes} of shared memory", NULL)
+PHRASE(memory_files, "in such a list", "{bytes} of page cache", NULL)
+PHRASE(memory_kernel, "in such a list", "{bytes} for the kernel, such as page tables", NULL)
+PHRASE(memory_huge, "in such a list", "{bytes} of huge pages", NULL)
+PHRASE(memory_rest, "in such a list", "{bytes} that the kernel does not tell apart", NULL)
+SENTENCE(memory_changed, "that changes quickly",
+		 "It changed by {bytes} while this was read.", NULL)
+SENTENCE(memory_limit, "the group has a limit",
+		 "Its limit is {limit}. At that the kernel drops page cache first, and then kills processes.", NULL)
+SENTENCE(memory_slow, "the group has a memory.high",
+		 "Beyond {limit} (memory.high) the kernel slows its processes down.", NULL)
+SENTENCE(memory_outer_limit, "a group around it has a limit",
+		 "A control group that contains it has a limit of {limit}.", NULL)
+SENTENCE(memory_unlimited, "no group has one", "No control group limits it.", NULL)
+SENTENCE(memory_others, "there are other processes in the group",
+		 "At least {bytes} of that private memory belongs to processes that are not this server's.", NULL)
+SENTENCE(memory_forked, "processes have private memory in common",
+		 "The sum over all processes is larger: at least {bytes} that they have shared since they were forked counts more than once there.", NULL)
+SENTENCE(memory_shared_kinds, "what the server shares",
+		 "Shared memory of the server: {list}.", NULL)
+PHRASE(shared_buffers, "in such a list", "{bytes} of the {total} that shared_buffers allows", NULL)
+PHRASE(shared_main, "in such a list", "{bytes} for the rest of the main segment", NULL)
+PHRASE(shared_dynamic, "in such a list", "{bytes} in dynamic segments, such as those of parallel queries and statistics", NULL)
+PHRASE(shared_profiles, "in such a list", "{bytes} for profiles of pg_leakhunt", NULL)
+SENTENCE(shared_huge, "the main segment is in huge pages",
+		 "The main segment is in huge pages.", NULL)
+SENTENCE(shared_huge_uncounted, "the same, and the group does not count them",
+		 "The main segment is in huge pages, which the control group does not count.", NULL)
+SENTENCE(shared_others, "the group has more shared memory",
+		 "Another {bytes} of shared memory in that control group is none of these.", NULL)
+SENTENCE(shared_room, "half of /dev/shm is used, or more",
+		 "/dev/shm has room for {total}, and {bytes} of that is used.", NULL)
+SENTENCE(page_tables, "page tables take 32 MB",
+		 "Page tables of its processes take {bytes}.", NULL)
+SENTENCE(page_tables_shared, "most of them are for shared memory in small pages",
+		 "Most of that is for shared memory, such as buffers: each process that reads it has page tables of its own.", NULL)
+SENTENCE(huge_pages, "the same, and it is known how many huge pages there would be",
+		 "Huge pages need next to none: set vm.nr_hugepages to {count} or more and huge_pages to on, and restart the server.", NULL)
+SENTENCE(swapped, "processes are in swap",
+		 "{bytes} of its processes' memory is in swap.", NULL)
 SENTENCE(server_no_finding, "nothing is suspect", "There is no finding.", NULL)
 PLURAL(server_too_little, "nothing is known",
 	   "There is no finding, as too little is known of it.",

@@ -10,6 +10,7 @@
 #include "judge/suspect.h"
 #include "reader/database_text.h"
 #include "report/words.h"
+#include "telling/memory_account.h"
 #include "telling/server_summary.h"
 
 /* The most causes that are told. */
@@ -64,6 +65,7 @@ plh_server_summary_enter(const PlhExplainedProcess *process, const PlhExplanatio
 	summarized->pid = process->pid;
 	summarized->bytes = explanation->own_bytes;
 	summarized->has_profile = process->image != NULL;
+	summarized->is_gone = process->image != NULL && !process->image->alive;
 	summarized->is_loaded = process->loaded == PLH_LOADED;
 	summarized->backend_type = copy_text(process->backend_type);
 	summarized->application_name = copy_text(process->application_name);
@@ -93,7 +95,8 @@ is_same_kind(const PlhSummarized *left, const PlhSummarized *right)
 	const PlhSummarizedFinding *one = first_finding(left);
 	const PlhSummarizedFinding *other = first_finding(right);
 
-	return plh_texts_are_same(left->backend_type, right->backend_type) &&
+	return left->is_gone == right->is_gone &&
+		plh_texts_are_same(left->backend_type, right->backend_type) &&
 		plh_texts_are_same(left->application_name, right->application_name) &&
 		(one == NULL || other == NULL ? one == other : is_same_cause(one, other));
 }
@@ -131,7 +134,7 @@ compare_causes(const ListCell *a, const ListCell *b)
 	return left->bytes > right->bytes ? -1 : left->bytes < right->bytes;
 }
 
-/* The causes over all processes, the largest first. */
+/* The causes over all processes that live, the largest first. */
 static List *
 find_causes(const List *processes)
 {
@@ -140,8 +143,14 @@ find_causes(const List *processes)
 	ListCell   *found;
 
 	foreach(cell, processes)
-		foreach(found, ((const PlhSummarized *) lfirst(cell))->findings)
-		add_cause(&causes, lfirst(found));
+	{
+		const PlhSummarized *process = lfirst(cell);
+
+		if (process->is_gone)
+			continue;
+		foreach(found, process->findings)
+			add_cause(&causes, lfirst(found));
+	}
 	list_sort(causes, compare_causes);
 	return causes;
 }
@@ -150,12 +159,22 @@ static void
 tell_sum(PlhSaid *text, const List *processes, bool sees_all)
 {
 	int64		bytes = 0;
+	int			count = 0;
 	ListCell   *cell;
 
 	foreach(cell, processes)
-		bytes += Max(0, ((const PlhSummarized *) lfirst(cell))->bytes);
+	{
+		const PlhSummarized *process = lfirst(cell);
+
+		if (process->is_gone)
+			continue;
+		count++;
+		bytes += Max(0, process->bytes);
+	}
 	plh_sentences_line(text, sees_all ? PLH_SAYS_server : PLH_SAYS_server_visible, true,
-					   PLH_FIELDS(.count = list_length(processes),.bytes = plh_words_size(bytes)));
+					   PLH_FIELDS(.count = count,.bytes = plh_words_size(bytes)));
+	if (count < list_length(processes))
+		PLH_SAY(text, true, server_crashed,.count = list_length(processes) - count);
 }
 
 /* Is enough known of any of them to judge it? */
@@ -323,10 +342,12 @@ tell_kinds(PlhSaid *text, const List *processes)
 }
 
 void
-plh_server_summary_make(PlhSaid *text, const List *processes, bool sees_all)
+plh_server_summary_make(PlhSaid *text, const List *processes, const PlhServerMemory *memory)
 {
 	plh_sentences_begin(text);
-	tell_sum(text, processes, sees_all);
+	tell_sum(text, processes, memory != NULL);
+	if (memory != NULL)
+		plh_memory_account_say(text, memory);
 	tell_causes(text, find_causes(processes), processes);
 	tell_small(text, processes);
 	tell_kinds(text, processes);

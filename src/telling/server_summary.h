@@ -9,6 +9,7 @@
 
 #include "nodes/pg_list.h"
 
+#include "reader/server_memory.h"
 #include "telling/explanation.h"
 
 /* A finding of such a process. */
@@ -27,6 +28,7 @@ typedef struct PlhSummarized
 	const char *backend_type;	/* NULL where not known, as the next */
 	const char *application_name;
 	bool		has_profile;
+	bool		is_gone;		/* it has crashed: its memory is free */
 	bool		is_loaded;		/* it has pg_leakhunt */
 	List	   *findings;		/* of PlhSummarizedFinding */
 	bool		is_listed;		/* there is something to say of it alone */
@@ -39,6 +41,7 @@ extern PlhSummarized *plh_server_summary_enter(const PlhExplainedProcess *proces
 
 /*
  * The sentences on processes (of PlhSummarized), the largest first, in the current memory context.
- * Sets is_listed of each.
+ * "memory" is NULL for a reader who does not see all processes.  Sets is_listed of each.
  */
-extern void plh_server_summary_make(PlhSaid *text, const List *processes, bool sees_all);
+extern void plh_server_summary_make(PlhSaid *text, const List *processes,
+									const PlhServerMemory *memory);

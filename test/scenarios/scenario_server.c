@@ -22,6 +22,7 @@
 #include "scenario_server.h"
 #include "server.h"
 #include "server_limits.h"
+#include "server_memory.h"
 #include "simulated.h"
 #include "watch/verdict_watch.h"
 
@@ -187,7 +188,10 @@ scenario_server_do(const char *command, Words *words)
 	else if (strcmp(command, "baseline") == 0)
 		take_baseline();
 	else if (strcmp(command, "server") == 0)
-		server_limits_set(words);
+	{
+		if (!server_memory_set(words))
+			server_limits_set(words);
+	}
 	else if (strcmp(command, "keeper") == 0)
 	{
 		words_expect(words, "looks");

@@ -342,10 +342,10 @@ plh_server_processes_binaries(int pid)
 	return binaries;
 }
 
-int64
-plh_server_processes_shared_bytes(int pid)
+void
+plh_server_processes_memory(int pid, PlhProcessMemory *memory)
 {
-	return 0;
+	memset(memory, 0, sizeof(*memory));
 }
 
 int64

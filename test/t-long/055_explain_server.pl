@@ -31,6 +31,9 @@ my $import_pid = session_pid($importer);
 my $server = ask($node, 'SELECT explanation FROM pg_leakhunt_explain() WHERE pid IS NULL');
 like($server, qr/^\d+ processes of this server have \d+ MB of private memory in all\.$/m,
 	'the server is told of with the memory of all processes');
+like($server, qr/^(The server's control group|No control group counts this server's memory\. The machine) uses \d+ MB.*: .*MB of private memory, /m,
+	'what counts its memory is told of by parts');
+like($server, qr/^Shared memory of the server: \d+ \w+ of the \d+ MB that shared_buffers allows/m, 'and so is its shared memory');
 like($server, qr/^Verdict: held at leaking_top \(leaker\.c:\d+\) in TopMemoryContext\. In 1 process, that is 4\d MB\.$/m,
 	'the causes over all processes are told with what they hold');
 like($server, qr/^5 processes of type client backend, application pool are alike: they have \d+ kB each on average, the largest \d+ kB, and no finding\. Only the largest is listed\.$/m,

@@ -156,7 +156,7 @@ $server->stop;
 # Instead of the OOM killer.
 SKIP:
 {
-	skip "no death for want of memory: $ENV{NO_OOM_CGROUP}", 6 if !$ENV{LIMITED_CGROUP};
+	skip "no death for want of memory: $ENV{NO_OOM_CGROUP}", 8 if !$ENV{LIMITED_CGROUP};
 	my $grouped = new_server('grouped', "shared_buffers = '16MB'\nmax_connections = 70\nrestart_after_crash = on\npg_leakhunt.process_memory_limit = '200MB'\npg_leakhunt.limit_action = error\n");
 	my $others = sub { ask($grouped, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'other'") };
 	my ($postmaster) = slurp_file($grouped->data_dir . '/postmaster.pid') =~ /^(\d+)/;
@@ -172,6 +172,12 @@ SKIP:
 	is($limited->query_safe('SELECT pg_backend_pid()'), $limited_pid, 'its session lives');
 	is($others->(), 50, 'and so do fifty others');
 	like((lines_of($grouped))[0], qr/^process $limited_pid has reached .* of 200 MB\n.*array_agg_transfn/, 'the log says who, and what held most');
+	my $account = ask($grouped, 'SELECT explanation FROM pg_leakhunt_explain() WHERE pid IS NULL');
+	my ($used, $parts) = $account =~ /^The server's control group uses (\d+) MB: (.*?)\. Its limit is 512 MB\./m;
+	my $sum = 0;
+	$sum += $2 eq 'kB' ? $1 / 1024 : $1 while ($parts // '') =~ /(\d+) (kB|MB)/g;
+	cmp_ok($used // 0, '>', 50, 'what its control group uses is told, and its limit');
+	cmp_ok(abs($sum - ($used // 0)), '<=', 10, 'its parts add up to that');
 	set_and_reload($grouped, 'pg_leakhunt.process_memory_limit' => '0');
 	eval { $limited->query($huge) };
 	wait_until(sub { slurp_file($grouped->logfile) =~ /server process \(PID $limited_pid\) was terminated by signal 9/ }, 'without a limit the kernel kills it');
