@@ -65,6 +65,16 @@ repalloc_huge(void *pointer, Size size)
 	return repalloc(pointer, size);
 }
 
+/* Of a doorbell that nobody rings. */
+volatile sig_atomic_t InterruptPending;
+
+MemoryContext
+AllocSetContextCreateInternal(MemoryContext parent, const char *name,
+							  Size min_bytes, Size first_bytes, Size max_bytes)
+{
+	return NULL;
+}
+
 /* Each has a function of its own. */
 void
 simulated_stack(int who, PlhStack *stack)

@@ -3,8 +3,9 @@
  *	  What a figure of a process has done over time, by the process' history.
  *
  * A course is followed back from now: through the time in which nothing changed, then through the
- * time of growth, until it was larger before.  A trend compares the later half of the history with
- * the earlier one.
+ * time of growth, until it was larger before.  What is too little for a change, at the end of
+ * growth, is held against the rate of before: a slow leak never rests.  A trend compares the later
+ * half of the history with the earlier one.
  */
 #include "postgres.h"
 
@@ -15,6 +16,23 @@
 
 /* After that time without a count nobody knows what happened meanwhile. */
 #define UNCOUNTED_US INT64CONST(3000000)
+
+/*
+ * What is too little to be a change is growth all the same where it came at this part of the rate
+ * before, at least: whoever gains 100 kB in each second does not rest for the ten seconds in which
+ * that adds up to a megabyte.
+ */
+#define ONGOING_PART 0.25
+
+/*
+ * What grew this often, by this part of what may be no change, did so again and again; how often
+ * tells how long it pauses.
+ */
+#define STEPS 4
+#define STEP_PART 16
+
+/* A pause this many times as long as those between its steps is a rest. */
+#define REST_PAUSES 2
 
 /* A figure at a time: a point of the history, or the last census. */
 typedef struct Point
@@ -129,13 +147,94 @@ note_fall(PlhCourse *course, Point point)
 	}
 }
 
+/* Note a point behind which it was never less than "least". */
 static void
-note_growth(PlhCourse *course, Point point)
+note_growth(PlhCourse *course, Point point, int64 least)
 {
-	if (course->bytes - point.bytes > Max(course->grown_bytes, noise_of(course->bytes)))
+	int64		grown = course->bytes - point.bytes;
+
+	if (least - point.bytes >= noise_of(course->bytes) / STEP_PART)
+		course->steps++;
+	if (grown > Max(course->grown_bytes, noise_of(course->bytes)))
 	{
-		course->grown_bytes = course->bytes - point.bytes;
+		course->grown_bytes = grown;
 		course->grown_since = point.at;
+	}
+}
+
+/*
+ * The rate, per microsecond, at which bytes came just before the point "index": those that are half
+ * as many as may be no change.  0 where none came.
+ */
+static double
+rate_before(const PlhCourse *course, const PlhProfileHeader *header, int count, int index,
+			PlhSeries series)
+{
+	Point		end = point_of(header, count, index, series);
+
+	for (int i = index - 1; i >= 0; i--)
+	{
+		Point		point = point_of(header, count, i, series);
+		double		passed = (double) end.at - (double) point.at;
+
+		if (point.at < course->grown_since)
+			break;
+		if (end.bytes - point.bytes >= noise_of(course->bytes) / 2 && passed > 0)
+			return ((double) end.bytes - (double) point.bytes) / passed;
+	}
+	return 0.0;
+}
+
+/* Growth has gone on until then if it went on at much of the rate of before. */
+static void
+note_rise(PlhCourse *course, Point point, double rate, int64 *most)
+{
+	double		passed = (double) point.at - (double) course->rests_since;
+
+	if (point.bytes > *most &&
+		(double) point.bytes - (double) *most >= ONGOING_PART * rate * passed)
+		course->rests_since = point.at;
+	*most = Max(*most, point.bytes);
+}
+
+/* Find the end of growth behind the point from which on it has been like now. */
+static void
+find_end(PlhCourse *course, const PlhProfileHeader *header, int count, int index,
+		 PlhSeries series)
+{
+	double		rate;
+	int64		most;
+
+	if (course->grown_bytes == 0 || index > count)
+		return;
+	rate = rate_before(course, header, count, index, series);
+	if (rate <= 0)
+		return;
+	most = point_of(header, count, index, series).bytes;
+	for (int i = index + 1; i <= count; i++)
+		note_rise(course, point_of(header, count, i, series), rate, &most);
+	note_rise(course, (Point)
+			  {
+				  course->now, course->bytes
+			  }, rate, &most);
+}
+
+/* How much of the growth came in the second half of its time? */
+static void
+note_late(PlhCourse *course, const PlhProfileHeader *header, int count, PlhSeries series)
+{
+	double		passed = (double) course->rests_since - (double) course->grown_since;
+	double		middle = (double) course->grown_since + passed / 2;
+
+	for (int i = 0; i <= count && course->grown_bytes > 0; i++)
+	{
+		Point		point = point_of(header, count, i, series);
+
+		if (point.at < course->grown_since)
+			continue;
+		if ((double) point.at > middle)
+			break;
+		course->late_bytes = Max(0, Min(course->bytes - point.bytes, course->grown_bytes));
 	}
 }
 
@@ -146,6 +245,7 @@ plh_course_follow(PlhCourse *course, const PlhProfileHeader *header,
 {
 	int			count = points_of(header);
 	int			index = count;
+	int			first_at_rest;
 	int64		least;
 
 	memset(course, 0, sizeof(*course));
@@ -164,6 +264,7 @@ plh_course_follow(PlhCourse *course, const PlhProfileHeader *header,
 	course->end_unknown = index == count &&
 		point_of(header, count, count, series).bytes < course->bytes &&
 		(double) now - (double) header->census_at >= UNCOUNTED_US;
+	first_at_rest = index + 1;
 	for (; index >= 0; index--)
 	{
 		Point		point = point_of(header, count, index, series);
@@ -171,17 +272,35 @@ plh_course_follow(PlhCourse *course, const PlhProfileHeader *header,
 		note_fall(course, point);
 		if (point.bytes > least + noise_of(course->bytes))
 			break;
-		note_growth(course, point);
+		note_growth(course, point, least);
 		least = Min(least, point.bytes);
 	}
+	find_end(course, header, count, first_at_rest, series);
+	note_late(course, header, count, series);
 	return true;
 }
 
-/* Has it not changed for long enough to say so? */
+/*
+ * Has it not changed for long enough to say so?  What grows in steps pauses between them, and rests
+ * once it has paused for longer than that.
+ */
 bool
 plh_course_rests(const PlhCourse *course)
 {
-	return (double) course->now - (double) course->rests_since >= PLH_COURSE_REST_US;
+	double		rest = (double) course->now - (double) course->rests_since;
+	double		grown_us = (double) course->rests_since - (double) course->grown_since;
+
+	return rest >= PLH_COURSE_REST_US &&
+		(course->steps < STEPS || rest >= REST_PAUSES * grown_us / course->steps);
+}
+
+/* Has it grown for a while, and no more slowly in the later half of that? */
+bool
+plh_course_is_steady(const PlhCourse *course)
+{
+	return course->grown_bytes > 0 &&
+		(double) course->rests_since - (double) course->grown_since >= PLH_COURSE_REST_US &&
+		(double) course->late_bytes >= PLH_COURSE_STEADY_PART * (double) course->grown_bytes;
 }
 
 /* Follow a figure from one point to the next, while it was "highest" before. */
@@ -207,6 +326,26 @@ follow_point(PlhTrend *trend, Point point, double passed, int64 *highest)
 		trend->late = point.bytes;
 }
 
+/* How often was the process counted, where counts that are nearer than a second are one? */
+int
+plh_course_counts(const PlhProfileHeader *header)
+{
+	int			points = points_of(header);
+	int			counts = 0;
+	double		last_at = 0;
+
+	for (int i = 0; i < points; i++)
+	{
+		double		at = (double) header->history[i].at;
+
+		if (counts > 0 && at - last_at < USECS_PER_SEC)
+			continue;
+		counts++;
+		last_at = at;
+	}
+	return counts;
+}
+
 /* Follow a figure through all of the history.  Without one all is 0. */
 void
 plh_course_trend(PlhTrend *trend, const PlhProfileHeader *header, PlhSeries series)
@@ -221,7 +360,7 @@ plh_course_trend(PlhTrend *trend, const PlhProfileHeader *header, PlhSeries seri
 		return;
 	first = point_of(header, count, 0, series);
 	now = point_of(header, count, count, series);
-	trend->points = count;
+	trend->points = plh_course_counts(header);
 	trend->first = trend->middle = trend->late = first.bytes;
 	trend->risen = highest = first.bytes;
 	trend->first_at = trend->middle_at = trend->risen_at = first.at;

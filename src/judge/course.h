@@ -19,6 +19,9 @@
 /* Memory that has not changed for as long as this rests. */
 #define PLH_COURSE_REST_US INT64CONST(10000000)
 
+/* Growth is steady if at least this part of it came in the second half of its time. */
+#define PLH_COURSE_STEADY_PART 0.3
+
 /* Blocks of contexts take this part more of malloc than they say. */
 #define PLH_COURSE_BLOCK_PART 0.02
 
@@ -56,6 +59,8 @@ typedef struct PlhCourse
 	 */
 	int64		grown_bytes;
 	TimestampTz grown_since;
+	int64		late_bytes;		/* of these, in the second half of that time */
+	int			steps;			/* in which it grew */
 
 	/*
 	 * It is more than at the last count, which is long ago: when it stopped
@@ -78,7 +83,7 @@ typedef struct PlhTrend
 	TimestampTz first_at;
 	TimestampTz middle_at;
 	TimestampTz now_at;
-	int			points;
+	int			points;			/* as plh_course_counts has them */
 	int			rises;			/* points with more than at the last rise */
 	int64		risen;			/* at the last of these, or at first */
 	TimestampTz risen_at;
@@ -89,6 +94,8 @@ extern int64 plh_course_most_in_contexts(const PlhProfileHeader *header, Timesta
 extern bool plh_course_follow(PlhCourse *course, const PlhProfileHeader *header,
 							  PlhSeries series, int64 bytes, TimestampTz now);
 extern bool plh_course_rests(const PlhCourse *course);
+extern bool plh_course_is_steady(const PlhCourse *course);
+extern int	plh_course_counts(const PlhProfileHeader *header);
 extern void plh_course_trend(PlhTrend *trend, const PlhProfileHeader *header, PlhSeries series);
 extern double plh_course_trend_steadiness(const PlhTrend *trend);
 

@@ -407,6 +407,7 @@ plh_findings_make(const PlhProfileImage *image, const PlhBaseline *baseline, Tim
 		judge.baseline = baseline;
 	judge.judges_malloc = !plh_process_suspect_misses_frees(image->header);
 	judge.fall_bytes = fall_of(image->header);
+	judge.counts = plh_course_counts(image->header);
 	judge.room = 8;
 	judge.findings = findings;
 	findings->list = palloc(sizeof(PlhFinding) * judge.room);

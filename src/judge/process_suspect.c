@@ -43,7 +43,7 @@ note_rate(PlhFinding *finding, const PlhTrend *trend, TimestampTz now)
 	double		bytes = (double) trend->risen - (double) trend->middle;
 	double		passed_us = (double) trend->risen_at - (double) trend->middle_at;
 
-	if (bytes <= 0 || passed_us < PLH_SUSPECT_LEAK_RATE_US ||
+	if (bytes <= 0 || passed_us < PLH_SUSPECT_RATE_US ||
 		plh_suspect_has_stopped(trend->first_at, trend->risen_at, now))
 		return;
 	finding->rate = plh_suspect_rate(bytes, passed_us);
@@ -211,7 +211,7 @@ note_family_rate(PlhFinding *finding, const PlhFamilyAccount *family,
 {
 	double		late_us = (double) header->census_at - (double) family->early_at;
 
-	if (finding->late_bytes <= 0 || late_us < PLH_SUSPECT_LEAK_RATE_US ||
+	if (finding->late_bytes <= 0 || late_us < PLH_SUSPECT_RATE_US ||
 		family->bytes <= family->late_bytes ||
 		plh_suspect_has_stopped(family->first_at, header->census_at, now) ||
 		have_all_stopped(family, header, now))
@@ -282,13 +282,22 @@ is_beyond_decoding(const PlhFamilyAccount *family, const PlhProfileHeader *heade
 	return !is_limited || family->bytes > header->decoding_bytes + PLH_SUSPECT_LARGE_BYTES;
 }
 
+/* Are they large, or so many that they are worth a word? */
+static bool
+are_worth_a_word(const PlhFamilyAccount *family)
+{
+	return family->bytes >= PLH_SUSPECT_LARGE_BYTES ||
+		(family->lasting && !is_of_kind(family, PLH_FAMILY_CACHE) &&
+		 family->contexts >= PLH_SUSPECT_VERY_MANY_CONTEXTS);
+}
+
 /* Of what kind a finding on the contexts is.  Returns false where it is none. */
 static bool
 find_kind(PlhKind *kind, const PlhFamilyAccount *family, const PlhAccount *account,
 		  const PlhProfileHeader *header)
 {
 	*kind = PLH_KIND_CONTEXTS_GROW;
-	if (family->bytes < PLH_SUSPECT_LARGE_BYTES)
+	if (!are_worth_a_word(family))
 		return false;
 	if (is_of_kind(family, PLH_FAMILY_DECODING))
 	{

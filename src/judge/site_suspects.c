@@ -175,7 +175,7 @@ collect_facts(PlhSuspectFacts *facts, const PlhJudge *judge, const PlhSiteRecord
 	plh_suspect_collect(facts, judge->image->header, site);
 	facts->counted_to = judge->counted_to;
 	facts->fall_bytes = judge->fall_bytes;
-	facts->counts = Min(judge->image->header->history_count, PLH_HISTORY_POINTS);
+	facts->counts = judge->counts;
 	facts->counted_early = facts->counts > 0 &&
 		(facts->early.epochs == 0 || judge->image->header->history[0].at <= facts->early.at);
 	facts->limit_bytes = plh_statement_limit_judged(judge->image, site);

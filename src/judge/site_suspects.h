@@ -27,6 +27,7 @@ typedef struct PlhJudge
 	TimestampTz counted_to;
 	bool		judges_malloc;	/* its samples agree with what it says */
 	int64		fall_bytes;		/* by which what it keeps has fallen */
+	int			counts;			/* of the process, over time */
 	PlhFindings *findings;		/* so far */
 	int			room;			/* of the list */
 	PlhStatementSamples statement;	/* what samples tell of it */

@@ -125,7 +125,7 @@ note_rate(PlhFinding *finding, const PlhProfileHeader *header, TimestampTz now)
 		plh_course_rests(&course) || course.end_unknown)
 		return;
 	passed_us = (double) course.rests_since - (double) course.grown_since;
-	if (course.grown_bytes <= 0 || passed_us < PLH_SUSPECT_LEAK_RATE_US)
+	if (course.grown_bytes <= 0 || passed_us < PLH_SUSPECT_RATE_US)
 		return;
 	finding->rate = plh_suspect_rate(course.grown_bytes, passed_us);
 }

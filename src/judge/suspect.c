@@ -459,13 +459,13 @@ plh_suspect_rate(double bytes, double passed_us)
  */
 static void
 extrapolate(PlhJudgement *judgement, const PlhSuspectFacts *facts, int64 bytes,
-			TimestampTz since, int64 least_us)
+			TimestampTz since)
 {
 	TimestampTz until = facts->last_at == 0 ? facts->counted_to :
 		Min(facts->last_at, facts->counted_to);
 	int64		passed_us = subtract(until, since);
 
-	if (since == 0 || passed_us < least_us || bytes <= 0 ||
+	if (since == 0 || passed_us < PLH_SUSPECT_RATE_US || bytes <= 0 ||
 		plh_suspect_has_stopped(since, until, facts->counted_to))
 		return;
 	judgement->rate = plh_suspect_rate(bytes, passed_us);
@@ -489,10 +489,8 @@ plh_suspect_judge(const PlhSuspectFacts *facts)
 	judgement.error_bytes = whole_bytes(error_of(facts));
 	judgement.score = score_of(facts, &judgement);
 	if (plh_suspect_leaks(facts, &judgement))
-		extrapolate(&judgement, facts, judgement.late_bytes, facts->early.at,
-					PLH_SUSPECT_LEAK_RATE_US);
+		extrapolate(&judgement, facts, judgement.late_bytes, facts->early.at);
 	else if (judgement.verdict == PLH_VERDICT_GROWING)
-		extrapolate(&judgement, facts, facts->growth_bytes, facts->baseline_at,
-					PLH_SUSPECT_GROWTH_RATE_US);
+		extrapolate(&judgement, facts, facts->growth_bytes, facts->baseline_at);
 	return judgement;
 }

@@ -104,12 +104,10 @@
 #define PLH_SUSPECT_GROWTH_SCORE 0.5
 
 /*
- * Times shorter than these give no rate.  The clock of samples goes in steps of up to 10 ms.  A
- * leak has been shown to keep growing, so its time need only be long by that clock.  Growth may all
- * be of one moment, and an average is not worth showing before a minute has passed.
+ * Growth that was seen for less than this has no rate: it may be of one moment, which says nothing
+ * of an hour.
  */
-#define PLH_SUSPECT_LEAK_RATE_US INT64CONST(100000)
-#define PLH_SUSPECT_GROWTH_RATE_US INT64CONST(60000000)
+#define PLH_SUSPECT_RATE_US INT64CONST(60000000)
 
 /*
  * Memory is worth a word from this size on, whatever holds it and whoever is to blame: several
@@ -149,10 +147,12 @@
 #define PLH_SUSPECT_LATE_CONTEXTS 32
 
 /*
- * So many contexts of one kind are a cause by themselves, whether they become more or not.  Of
- * those that a session makes on purpose, such as prepared statements, it takes as much memory, too.
+ * So many contexts of one kind are a cause by themselves, whether they become more or not, and very
+ * many also where they are small.  Of those that a session makes on purpose, such as prepared
+ * statements, it takes as much memory, too.
  */
 #define PLH_SUSPECT_MANY_CONTEXTS 1024
+#define PLH_SUSPECT_VERY_MANY_CONTEXTS 16384
 #define PLH_SUSPECT_MANY_BYTES INT64CONST(134217728)
 
 /*

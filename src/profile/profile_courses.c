@@ -227,16 +227,17 @@ plh_profile_courses_add_point(uint32 point)
 	plh_profile->courses_refused = visit.refused;
 }
 
+/* "kept" are numbers of points in their order, of which each is thus no less than its index. */
 static void
-thin_out(uint32 *figures)
+keep(uint32 *figures, const uint8 *kept, int count)
 {
-	for (int i = 0; i < PLH_HISTORY_POINTS / 2; i++)
-		figures[i] = figures[2 * i];
+	for (int i = 0; i < count; i++)
+		figures[i] = figures[kept[i]];
 }
 
-/* Keep every other point, as the history does. */
+/* Keep some of the points only, those that the history keeps. */
 void
-plh_profile_courses_thin_out(void)
+plh_profile_courses_keep(const uint8 *kept, int count)
 {
 	for (int i = 0; i < PLH_COURSE_KINDS * PLH_COURSES; i++)
 	{
@@ -246,9 +247,9 @@ plh_profile_courses_thin_out(void)
 		if (offset == 0)
 			continue;
 		course = plh_profile_records_at(offset);
-		thin_out(course->kilobytes);
+		keep(course->kilobytes, kept, count);
 		if (course->course_of == PLH_COURSE_CONTEXTS)
-			thin_out(course->contexts);
+			keep(course->contexts, kept, count);
 	}
 }
 

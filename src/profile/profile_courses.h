@@ -10,5 +10,5 @@
 #include "profile/profile_layout.h"
 
 extern void plh_profile_courses_add_point(uint32 point);
-extern void plh_profile_courses_thin_out(void);
+extern void plh_profile_courses_keep(const uint8 *kept, int count);
 extern void plh_profile_courses_forget(void);

@@ -587,11 +587,15 @@ say_staying(PlhDoubt *doubt, const PlhDoubted *doubted)
 		say_site(doubt, doubted, site);
 }
 
-/* Has it grown of late?  The caches that each session fills are no reason to look closer. */
+/*
+ * Has it grown of late?  The caches that each session fills are no reason to look closer, unless it
+ * goes on.
+ */
 static bool
 has_grown(const PlhCourse *course)
 {
-	return !plh_course_rests(course) && course->grown_bytes >= PLH_SUSPECT_LARGE_BYTES / 8;
+	return !plh_course_rests(course) &&
+		(course->grown_bytes >= PLH_SUSPECT_LARGE_BYTES / 8 || plh_course_is_steady(course));
 }
 
 /* Say why growth is no reason to look closer.  Returns false where it may be one. */

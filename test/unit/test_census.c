@@ -313,7 +313,6 @@ test_clock_set_back(void)
 	const TimestampTz hour = 3600 * USECS_PER_SEC;
 	const TimestampTz start = statement_start = 4 * hour;
 	const PlhHistoryPoint *history = plh_profile->history;
-	uint32		count;
 
 	plh_census_forget();
 	plh_profile->history_count = 0;
@@ -322,11 +321,35 @@ test_clock_set_back(void)
 	ok(is_taken_after(1500000, 20) && plh_profile->history_count == 2 &&
 	   history[1].at == start - hour, "a history goes on when the clock is set back");
 	statement_start = start;
-	ok(is_taken_after(100000, 20) && plh_profile->history_count == 2,
+	ok(is_taken_after(100000, 20) && is_taken_after(100000, 20) &&
+	   plh_profile->history_count == 3 && history[2].at == start,
 	   "a history does not hurry when the clock is set forward");
-	count = plh_profile->history_count;
-	ok(is_taken_after(1500000, 20) && plh_profile->history_count == count + 1,
+	ok(is_taken_after(1500000, 20) && plh_profile->history_count == 3,
 	   "a history goes on as before after the clock was set forward");
+}
+
+/* What is known of the end of something stays known. */
+static void
+test_ends(MemoryContext child)
+{
+	const PlhHistoryPoint *history = plh_profile->history;
+
+	plh_census_forget();
+	plh_profile->history_count = 0;
+	(void) is_taken_after(0, 20);
+	child->mem_allocated = 300 * 1024;
+	ok(is_taken_after(500000, 20) && plh_profile->history_count == 2,
+	   "the last census is the last point of a history, however near it is to another");
+	child->mem_allocated = 600 * 1024;
+	ok(is_taken_after(300000, 20) && plh_profile->history_count == 2 &&
+	   history[1].context_bytes == plh_profile->context_bytes,
+	   "it gives way to the next one where that is near, too");
+	ok(is_taken_after(20000000, 20) && plh_profile->history_count == 3 &&
+	   history[1].context_bytes == history[2].context_bytes,
+	   "the last census for long stays, as it tells when growth ended");
+	ok(is_taken_after(500000, 20) && is_taken_after(20000000, 20) &&
+	   plh_profile->history_count == 4, "unless nothing had changed in it");
+	child->mem_allocated = 1024;
 }
 
 /* The course of the only contexts that have one. */
@@ -409,6 +432,7 @@ test_census(void)
 	test_changes();
 	test_asked();
 	test_clock_set_back();
+	test_ends(&child);
 	test_courses_of_contexts(&child);
 	plh_profile_forget();
 }

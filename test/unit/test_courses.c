@@ -84,7 +84,7 @@ test_shapes(void)
 	ok(course.grown_bytes == 60 * MB && course.grown_since == SECONDS(0),
 	   "growth is known since the beginning");
 	plh_course_follow(&course, &header, PLH_SERIES_OWN, growing(60), SECONDS(600));
-	ok(plh_course_rests(&course) && course.rests_since == SECONDS(59) &&
+	ok(plh_course_rests(&course) && course.rests_since == SECONDS(60) &&
 	   course.grown_bytes == 60 * MB,
 	   "a process that stops to grow rests, and its growth is known");
 
@@ -109,6 +109,82 @@ test_shapes(void)
 	plh_course_follow(&course, &header, PLH_SERIES_OWN, dip(60), SECONDS(61));
 	ok(course.grown_bytes == 50 * MB && course.fallen_bytes == 0,
 	   "what was hardly more before it grew has not fallen");
+}
+
+/* 100 kB in each second, from the beginning or for a while. */
+static int64
+slow(int second)
+{
+	return 100 * MB + second * MB / 10;
+}
+
+static int64
+slow_at_first(int second)
+{
+	return slow(Min(second, 80));
+}
+
+/* 60 MB at once, and then slowly. */
+static int64
+slow_later(int second)
+{
+	return second < 5 ? 40 * MB : slow(second);
+}
+
+/* 60 MB at once, and then next to nothing. */
+static int64
+all_but_full(int second)
+{
+	return second < 5 ? 40 * MB : 100 * MB + second * MB / 50;
+}
+
+/* 8 MB in each ten seconds. */
+static int64
+by_steps(int second)
+{
+	return 10 * MB + second / 10 * 8 * MB;
+}
+
+/* Ever less, as a cache that fills. */
+static int64
+slowing(int second)
+{
+	return 10 * MB + (second < 10 ? second * MB : 10 * MB);
+}
+
+/* What is too little to be a change may be growth. */
+static void
+test_slow_growth(void)
+{
+	set_history(100, slow);
+	plh_course_follow(&course, &header, PLH_SERIES_OWN, slow(100), SECONDS(100));
+	ok(!plh_course_rests(&course) && course.rests_since == SECONDS(100) &&
+	   course.grown_bytes == 10 * MB, "what grows as slowly as before does not rest");
+	ok(plh_course_is_steady(&course) && course.late_bytes == 5 * MB,
+	   "it grows steadily, half of it in the later half of its time");
+	plh_course_follow(&course, &header, PLH_SERIES_OWN, slow(100), SECONDS(130));
+	ok(plh_course_rests(&course) && course.rests_since == SECONDS(100),
+	   "a slow growth that has stopped has an end");
+	set_history(100, slow_at_first);
+	plh_course_follow(&course, &header, PLH_SERIES_OWN, slow_at_first(100), SECONDS(100));
+	ok(course.rests_since == SECONDS(80), "its end is the last time at which it grew");
+	set_history(100, slow_later);
+	plh_course_follow(&course, &header, PLH_SERIES_OWN, slow_later(100), SECONDS(100));
+	ok(!plh_course_rests(&course) && course.rests_since == SECONDS(100),
+	   "slow growth behind fast is growth");
+	set_history(60, all_but_full);
+	plh_course_follow(&course, &header, PLH_SERIES_OWN, all_but_full(60), SECONDS(60));
+	ok(plh_course_rests(&course), "what is next to nothing beside the growth before is a rest");
+	set_history(100, by_steps);
+	plh_course_follow(&course, &header, PLH_SERIES_OWN, by_steps(100), SECONDS(115));
+	ok(!plh_course_rests(&course) && course.rests_since == SECONDS(100) && course.steps == 10,
+	   "what grows in steps does not rest between two of them");
+	plh_course_follow(&course, &header, PLH_SERIES_OWN, by_steps(100), SECONDS(125));
+	ok(plh_course_rests(&course), "it does once it has paused for longer");
+	set_history(40, slowing);
+	plh_course_follow(&course, &header, PLH_SERIES_OWN, slowing(40), SECONDS(40));
+	ok(plh_course_rests(&course) && course.rests_since == SECONDS(10) &&
+	   course.grown_since == SECONDS(0), "what has filled rests since then");
 }
 
 /* The parts of which the history tells, and their halves. */
@@ -220,6 +296,7 @@ void
 test_courses(void)
 {
 	test_shapes();
+	test_slow_growth();
 	test_series();
 	test_trends();
 	test_gains();

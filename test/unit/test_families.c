@@ -14,7 +14,7 @@
 #undef MB
 #define MB INT64CONST(1048576)
 #define START (INT64CONST(1000) * USECS_PER_DAY)
-#define SECONDS(n) (START + (n) * USECS_PER_SEC)
+#define STEP(n) (START + (n) * 20 * USECS_PER_SEC)
 
 static PlhFinding finding;
 static int64 decoding_bytes;	/* that settings allow */
@@ -28,8 +28,8 @@ counted(const char *name, PlhLifetime lifetime, int64 instances, int64 bytes)
 
 	record->instances = record->most_instances = instances;
 	record->bytes = bytes;
-	record->first_at = SECONDS(0);
-	plh_profile->census_at = SECONDS(10);
+	record->first_at = STEP(0);
+	plh_profile->census_at = STEP(10);
 	plh_profile->context_bytes += bytes;
 	if (!plh_lifetime_is_lasting(lifetime))
 		plh_profile->passing_bytes += bytes;
@@ -45,7 +45,7 @@ growing(const char *name, PlhLifetime lifetime, int64 instances, int64 bytes)
 	record->rises = 8;
 	for (int i = 0; i < PLH_CHECKPOINTS; i++)
 	{
-		record->checkpoints[i].at = SECONDS(2 << i);
+		record->checkpoints[i].at = STEP(2 << i);
 		record->checkpoints[i].instances = instances * (2 << i) / 10;
 		record->checkpoints[i].bytes = bytes * (2 << i) / 10;
 	}
@@ -76,7 +76,7 @@ verdict_on_largest(void)
 	PlhAccount *account = plh_account_make(plh_profile_image_own(plh_profile));
 
 	return plh_process_suspect_judge_family(&finding, &account->families[0], account, plh_profile,
-											SECONDS(11)) ?
+											STEP(11)) ?
 		plh_finding_verdict(&finding) : PLH_VERDICT_NONE;
 }
 
@@ -224,7 +224,7 @@ test_rest(void)
 	Session    *session = begin();
 	PlhContextRecord *record = growing("mine", PLH_LIFETIME_SESSION, 1000, 40 * MB);
 
-	record->checkpoints[PLH_CHECKPOINTS - 1].at = SECONDS(7);
+	record->checkpoints[PLH_CHECKPOINTS - 1].at = STEP(7);
 	record->checkpoints[PLH_CHECKPOINTS - 1].instances = 1000;
 	ok(verdict_on_largest() == PLH_VERDICT_NONE && finding.contexts.late_contexts > 32,
 	   "contexts that do not become more in the last quarter of their time are no suspects");
@@ -239,8 +239,8 @@ test_rates(void)
 
 	growing("mine", PLH_LIFETIME_SESSION, 1000, 40 * MB);
 	plh_profile->history_count = 2;
-	plh_profile->history[0].at = SECONDS(1);
-	plh_profile->history[1].at = SECONDS(4);
+	plh_profile->history[0].at = STEP(1);
+	plh_profile->history[1].at = STEP(4);
 	plh_profile->history[1].context_bytes = 20 * MB;
 	ok(verdict_on_largest() == PLH_VERDICT_CONTEXTS && finding.rate.is_known,
 	   "contexts that become more have a rate");
@@ -259,7 +259,7 @@ test_full_cache(void)
 
 	for (int i = 0; i < PLH_CHECKPOINTS; i++)
 	{
-		record->checkpoints[i].at = SECONDS(2 << i);
+		record->checkpoints[i].at = STEP(2 << i);
 		record->checkpoints[i].instances = 1;
 		record->checkpoints[i].bytes = 69 * MB;
 	}
@@ -281,7 +281,7 @@ is_statement(int64 at_one_site, int64 then, int64 sampled)
 	};
 
 	plh_profile->passing_sampled_bytes = then;
-	return plh_statement_suspect_judge(&finding, &samples, account, plh_profile, SECONDS(11));
+	return plh_statement_suspect_judge(&finding, &samples, account, plh_profile, STEP(11));
 }
 
 static void
@@ -353,7 +353,7 @@ finding_on_cursors(int allocators)
 		allocate(session, BALANCED - i % allocators, "PortalHoldContext", 40 * MB / 100);
 	}
 	plh_profile->published_bytes = plh_profile->used_bytes;
-	found = plh_findings_make(plh_profile_image_own(plh_profile), NULL, SECONDS(11))->list[0];
+	found = plh_findings_make(plh_profile_image_own(plh_profile), NULL, STEP(11))->list[0];
 	end(session);
 	return found;
 }

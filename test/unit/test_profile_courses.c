@@ -90,8 +90,11 @@ add_point(void)
 {
 	if (point == PLH_HISTORY_POINTS)
 	{
-		plh_profile_courses_thin_out();
-		point /= 2;
+		uint8		kept[PLH_HISTORY_POINTS / 2];
+
+		for (point = 0; point < lengthof(kept); point++)
+			kept[point] = 2 * point;
+		plh_profile_courses_keep(kept, point);
 	}
 	plh_profile_courses_add_point(point);
 	plh_profile->history_count = ++point;

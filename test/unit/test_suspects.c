@@ -251,11 +251,11 @@ test_rates(void)
 	ok(judgement.rate.is_known && judgement.rate.bytes_per_hour == 50 * MB &&
 	   judgement.rate.seen_us == facts.counted_to - facts.early.at,
 	   "the rate of a leak is that since the early checkpoint");
-	facts.counted_to = facts.early.at + 99999;
+	facts.counted_to = facts.early.at + USECS_PER_MINUTE - 1;
 	ok(!plh_suspect_judge(&facts).rate.is_known,
-	   "a leak of less than 0.1 s has no rate");
+	   "a leak of less than a minute has no rate");
 	facts.counted_to++;
-	ok(plh_suspect_judge(&facts).rate.is_known, "a leak of 0.1 s has a rate");
+	ok(plh_suspect_judge(&facts).rate.is_known, "a leak of a minute has a rate");
 	facts = steady_leak();
 	facts.first_at = SOME_TIME - 100 * USECS_PER_SEC;
 	facts.last_at = SOME_TIME + 100 * USECS_PER_SEC;
@@ -267,7 +267,7 @@ test_rates(void)
 	judgement = plh_suspect_judge(&facts);
 	ok(judgement.verdict == PLH_VERDICT_LEAK && !judgement.rate.is_known,
 	   "a leak that has not grown for a quarter of its time has no rate");
-	facts.last_at = SOME_TIME + 6 * USECS_PER_SEC;
+	facts.last_at = SOME_TIME + USECS_PER_MINUTE;
 	facts.counted_to = facts.active_to = facts.last_at + 5 * USECS_PER_SEC - 1;
 	ok(plh_suspect_judge(&facts).rate.is_known, "a leak that rests for less than 5 s has a rate");
 	facts.early.at = 0;
