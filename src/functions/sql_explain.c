@@ -33,6 +33,9 @@
 /* Of further binaries it is not said how to get names. */
 #define MOST_NAMELESS 4
 
+/* Of a leader with more parallel workers, these are told. */
+#define MOST_WORKERS 64
+
 PLH_FUNCTION(pg_leakhunt_explain);
 
 /* Names that are not to be shown become letters. */
@@ -42,6 +45,25 @@ redact_names(PlhExplainedProcess *process)
 	process->username = plh_redaction_role(process->username);
 	process->database = plh_redaction_database(process->database);
 	process->application_name = plh_redaction_application(process->application_name);
+}
+
+/* Fill in the parallel workers of a process, and what they have. */
+static void
+add_workers(PlhExplainedProcess *process)
+{
+	int			pids[MOST_WORKERS];
+	StringInfoData list;
+
+	process->worker_count = plh_server_activity_workers(process->pid, pids, MOST_WORKERS);
+	if (process->worker_count == 0)
+		return;
+	initStringInfo(&list);
+	for (int i = 0; i < process->worker_count; i++)
+	{
+		appendStringInfo(&list, "%s%d", i == 0 ? "" : ", ", pids[i]);
+		process->worker_bytes += Max(0, plh_process_facts_rss_anon_bytes(pids[i]));
+	}
+	process->workers = list.data;
 }
 
 /* Fill in what the server's statistics and the kernel know of a process. */
@@ -60,12 +82,14 @@ identify(PlhExplainedProcess *process, Oid role, Oid database)
 		process->rss_anon_bytes = plh_process_facts_rss_anon_bytes(process->pid);
 		plh_server_processes_memory(process->pid, &memory);
 		process->rss_shared_bytes = memory.shared_bytes;
+		add_workers(process);
 		if (plh_server_activity_find(process->pid, &activity))
 		{
 			known = &activity;
 			process->application_name = activity.application_name;
 			process->state = activity.state;
 			process->state_since = activity.state_since;
+			process->leader_pid = activity.leader_pid;
 			role = OidIsValid(role) ? role : activity.role_oid;
 			database = OidIsValid(database) ? database : activity.database_oid;
 		}

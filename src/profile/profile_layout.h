@@ -36,6 +36,7 @@
 #define PLH_NAME_MAX 64			/* of databases, roles and applications */
 #define PLH_CONTEXT_NAME_MAX 255
 #define PLH_STATEMENT_MAX 1024
+#define PLH_PORTAL_TEXT_MAX 511
 
 /* What malloc allocates for others than memory contexts is of this context. */
 #define PLH_MALLOC_NAME "[malloc]"
@@ -163,6 +164,30 @@ typedef enum PlhRecordKind
 #define PLH_RECORD_KINDS (PLH_RECORD_EXAMPLE + 1)
 } PlhRecordKind;
 
+/* An open portal of a process, such as a cursor, as of its last census. */
+typedef struct PlhPortal
+{
+	int64		bytes;			/* of its memory contexts */
+	int64		allowed_bytes;	/* by settings, to all nodes of its plan; 0:
+								 * its plan is not known */
+	TimestampTz opened_at;
+	uint32		plan_nodes;		/* those that a setting limits */
+	uint32		plan_workers;	/* parallel ones that it may start */
+	uint32		flags;			/* PLH_PORTAL_* */
+	uint32		text_bytes;		/* of its statement, without literals; 0: not
+								 * kept */
+	char		name[PLH_NAME_MAX]; /* empty: that of no cursor, but of the
+									 * client's statement */
+	char		text[PLH_PORTAL_TEXT_MAX + 1];
+} PlhPortal;
+
+/* What a portal is. */
+#define PLH_PORTAL_RUNS 0x1		/* a statement that runs; else it is open */
+#define PLH_PORTAL_HOLDS 0x2	/* a cursor WITH HOLD */
+
+/* Of so many portals, those that have most, a census notes what they are. */
+#define PLH_PORTALS 3
+
 typedef struct PlhProfileHeader
 {
 	char		magic[8];
@@ -252,6 +277,12 @@ typedef struct PlhProfileHeader
 	int64		limit_hits;		/* how often it acted beyond a limit */
 	int64		decoding_bytes; /* what changes of decoded transactions may
 								 * take */
+
+	/* of the last census, too */
+	int64		portal_bytes;	/* of contexts of open portals */
+	uint32		portal_count;	/* number of these */
+	uint32		portals_noted;	/* first of the next, those that run included */
+	PlhPortal	portals[PLH_PORTALS];	/* the largest first */
 } PlhProfileHeader;
 
 /* Every record begins with this struct. */

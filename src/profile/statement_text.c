@@ -13,6 +13,12 @@
 #include "profile/statement_text.h"
 #include "profile/statement_tokens.h"
 
+/* A statement that begins so is kept without literals. */
+#define NO_LITERALS "EXECUTE "
+
+/* What is kept of a text that begins with no known command. */
+#define NOTHING_KEPT "..."
+
 /* What may be kept of the texts of a kind of statements. */
 typedef enum Treatment
 {
@@ -546,4 +552,27 @@ plh_statement_text_keep(char kept[PLH_STATEMENT_MAX + 1], const char *text, Size
 	}
 	*reading.to = '\0';
 	return reading.to - kept;
+}
+
+Size
+plh_statement_text_keep_bare(char kept[PLH_STATEMENT_MAX + 1], const char *statement, Size length)
+{
+	char		text[PLH_STATEMENT_MAX + sizeof(NO_LITERALS)];
+	Size		prefix = strlen(NO_LITERALS);
+	Size		known = plh_statement_text_keep(kept, statement, length);
+
+	if (strcmp(kept, NOTHING_KEPT) != 0)
+	{
+		statement = kept;
+		length = known;
+	}
+	length = Min(length, PLH_STATEMENT_MAX);
+	memcpy(text, NO_LITERALS, prefix);
+	memcpy(text + prefix, statement, length);
+	length = plh_statement_text_keep(kept, text, prefix + length);
+	if (length < prefix || memcmp(kept, NO_LITERALS, prefix) != 0)
+		return 0;
+	memmove(kept, kept + prefix, length - prefix);
+	kept[length - prefix] = '\0';
+	return length - prefix;
 }

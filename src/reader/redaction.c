@@ -28,6 +28,7 @@ static struct
 	Names		roles;
 	Names		databases;
 	Names		applications;
+	Names		cursors;
 }			state;
 
 void
@@ -103,6 +104,12 @@ const char *
 plh_redaction_application(const char *name)
 {
 	return letters_for(&state.applications, name);
+}
+
+const char *
+plh_redaction_cursor(const char *name)
+{
+	return letters_for(&state.cursors, name);
 }
 
 const char *

@@ -2,9 +2,9 @@
  * redaction.h
  *	  What is shown instead of names and statements in what goes out of the house.
  *
- * Between begin and end, roles, databases and applications are letters, in the order in which they
- * come up, and statements have no literals.  Outside of that each function returns what it is
- * given, NULL included.  Never called inside palloc.
+ * Between begin and end, roles, databases, applications and cursors are letters, in the order in
+ * which they come up, and statements have no literals.  Outside of that each function returns what
+ * it is given, NULL included.  Never called inside palloc.
  */
 #pragma once
 
@@ -15,4 +15,5 @@ extern void plh_redaction_end(void);
 extern const char *plh_redaction_role(const char *name);
 extern const char *plh_redaction_database(const char *name);
 extern const char *plh_redaction_application(const char *name);
+extern const char *plh_redaction_cursor(const char *name);
 extern const char *plh_redaction_statement(const char *text);

@@ -6,6 +6,8 @@
 
 #include "miscadmin.h"
 #include "postmaster/bgworker.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
 #include "utils/backend_status.h"
 
 #include "base/compat.h"
@@ -37,6 +39,19 @@ state_of(const PgBackendStatus *status)
 	return status->st_state < lengthof(names) ? names[status->st_state] : NULL;
 }
 
+/* The leader of a parallel worker; 0 for all other processes. */
+static int
+leader_of(const PgBackendStatus *status)
+{
+	const PGPROC *proc = status->st_backendType == B_BG_WORKER ?
+		BackendPidGetProc(status->st_procpid) : NULL;
+
+	/* it may end meanwhile */
+	const PGPROC *leader = proc == NULL ? NULL : proc->lockGroupLeader;
+
+	return leader == NULL || leader->pid == status->st_procpid ? 0 : leader->pid;
+}
+
 static void
 fill(PlhServerActivity *activity, const PgBackendStatus *status)
 {
@@ -48,6 +63,7 @@ fill(PlhServerActivity *activity, const PgBackendStatus *status)
 	activity->application_name = status->st_appname;
 	activity->state = state_of(status);
 	activity->state_since = activity->state == NULL ? 0 : status->st_state_start_timestamp;
+	activity->leader_pid = leader_of(status);
 }
 
 int
@@ -106,4 +122,21 @@ plh_server_activity_query(int pid, PlhServerQuery *query)
 	query->started_at = status->st_activity_start_timestamp;
 	query->runs = status->st_state == STATE_RUNNING || status->st_state == STATE_FASTPATH;
 	return query->text[0] != '\0';
+}
+
+int
+plh_server_activity_workers(int leader_pid, int *pids, int room)
+{
+	int			count = pgstat_fetch_stat_numbackends();
+	int			found = 0;
+
+	for (int i = 1; i <= count && found < room; i++)
+	{
+		LocalPgBackendStatus *local = pgstat_get_local_beentry_by_index(i);
+
+		if (local != NULL && local->backendStatus.st_backendType == B_BG_WORKER &&
+			leader_of(&local->backendStatus) == leader_pid)
+			pids[found++] = local->backendStatus.st_procpid;
+	}
+	return found;
 }

@@ -20,6 +20,7 @@ typedef struct PlhServerActivity
 	const char *application_name;
 	const char *state;			/* "active", "idle", ...; NULL: not known */
 	TimestampTz state_since;	/* 0 if the process does not say */
+	int			leader_pid;		/* of a parallel worker; else 0 */
 } PlhServerActivity;
 
 /* May whoever asks see what is of that role, or of none (InvalidOid)? */
@@ -43,3 +44,6 @@ extern bool plh_server_activity_find(int pid, PlhServerActivity *activity);
 /* All of them, by numbers from 0 on; false for a number that has none. */
 extern int	plh_server_activity_count(void);
 extern bool plh_server_activity_at(int number, PlhServerActivity *activity);
+
+/* The parallel workers of a leader, up to "room" of them.  Returns how many these are. */
+extern int	plh_server_activity_workers(int leader_pid, int *pids, int room);

@@ -32,6 +32,7 @@
 #include "profile/profile_file.h"
 #include "sampler/census.h"
 #include "sampler/census_examples.h"
+#include "sampler/census_portals.h"
 #include "sampler/context_name.h"
 #include "sampler/lifetime.h"
 
@@ -196,12 +197,14 @@ count_until(int64 end_us, bool with_free)
 
 	state.census_number++;
 	plh_census_examples_start(end_us != 0);
+	plh_census_portals_start();
 	for (MemoryContext context = TopMemoryContext; context != NULL; context = next_context(context))
 	{
 		PlhLifetime lifetime = plh_lifetime_of(context);
 		int64		context_bytes = bytes_of(context);
 
 		count_context(context, lifetime, context_bytes);
+		plh_census_portals_count(context, lifetime, context_bytes);
 		bytes += context_bytes;
 		if (!plh_lifetime_is_lasting(lifetime))
 			passing_bytes += context_bytes;
@@ -224,6 +227,7 @@ count_until(int64 end_us, bool with_free)
 		note_course(record, now);
 	}
 	plh_census_examples_keep();
+	plh_census_portals_keep();
 	plh_profile->context_bytes = bytes;
 	plh_profile->passing_bytes = passing_bytes;
 	plh_profile->context_free_bytes = with_free ? (int64) counters.freespace : -1;

@@ -45,12 +45,6 @@ typedef enum IdentKind
 
 #define STATEMENT_CONTEXT "CachedPlanSource"
 
-/* Of a statement that begins so no literals are kept (statement_text.c). */
-#define NO_LITERALS "EXECUTE "
-
-/* What is kept of a text that begins with no known command. */
-#define NOTHING_KEPT "..."
-
 typedef struct KnownContext
 {
 	const char *name;
@@ -199,33 +193,6 @@ ident_key(const char *ident, IdentKind kind)
 }
 
 /*
- * Copy what may be kept of a statement, without its literals: it may be one of a function, whose
- * code is never kept otherwise.  One that is no command is an expression of PL/pgSQL, as the server
- * has parsed it.
- */
-static Size
-keep_statement(char *kept, const char *statement, Size length)
-{
-	char		text[PLH_STATEMENT_MAX + sizeof(NO_LITERALS)];
-	Size		prefix = strlen(NO_LITERALS);
-	Size		known = plh_statement_text_keep(kept, statement, length);
-
-	if (strcmp(kept, NOTHING_KEPT) != 0)
-	{
-		statement = kept;
-		length = known;
-	}
-	length = Min(length, PLH_STATEMENT_MAX);
-	memcpy(text, NO_LITERALS, prefix);
-	memcpy(text + prefix, statement, length);
-	length = plh_statement_text_keep(kept, text, prefix + length);
-	if (length < prefix || memcmp(kept, NO_LITERALS, prefix) != 0)
-		return 0;
-	memmove(kept, kept + prefix, length - prefix);
-	return length - prefix;
-}
-
-/*
  * Copies what may be kept of a note, up to PLH_EXAMPLE_MAX, and a NUL; "kept" has room for
  * PLH_STATEMENT_MAX + 1.  Returns its length.
  */
@@ -235,7 +202,7 @@ keep_ident(char *kept, const char *ident, IdentKind kind)
 	Size		length = strnlen(ident, PLH_STATEMENT_MAX);
 
 	if (is_statement(kind))
-		length = keep_statement(kept, ident, length);
+		length = plh_statement_text_keep_bare(kept, ident, length);
 	else
 		memcpy(kept, ident, length);
 	length = Min(length, PLH_EXAMPLE_MAX);

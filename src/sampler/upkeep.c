@@ -19,6 +19,7 @@
 #include "base/page_layout.h"
 #include "profile/profile_file.h"
 #include "sampler/census.h"
+#include "sampler/census_portals.h"
 #include "sampler/countdown.h"
 #include "sampler/doorbell.h"
 #include "sampler/errands.h"
@@ -92,6 +93,7 @@ message_over(void *arg)
 		plh_doorbell_hang_at_once();
 	plh_guard_held = true;
 	plh_upkeep_run(PLH_UPKEEP_STATEMENT_OVER, plh_clock_us(CLOCK_MONOTONIC_COARSE));
+	plh_census_portals_settle();
 	plh_guard_held = false;
 }
 

@@ -21,6 +21,7 @@
 #include "report/words.h"
 #include "telling/advice.h"
 #include "telling/contexts_advice.h"
+#include "telling/holder_sentences.h"
 #include "telling/site_family.h"
 #include "telling/statement_advice.h"
 
@@ -427,7 +428,14 @@ plh_advice_on_finding(PlhSaid *said, const PlhFinding *finding,
 					  const PlhFindingOrigin * origin, const PlhMallocStatement *statement)
 {
 	PlhAdvised	advised = {said, finding, image, named, origin};
+	PlhHolder	holder = plh_holder_sentences_of(finding, image);
 
+	if (plh_holder_sentences_explain(&holder, finding))
+	{
+		plh_holder_sentences_advise(said, &holder);
+		say_cancelling(said, image);
+		return;
+	}
 	if (named != NULL)
 	{
 		advised.code = plh_blamed_code_find(&named->stack);

@@ -21,6 +21,8 @@
 #include "telling/advice.h"
 #include "telling/doubt.h"
 #include "telling/finding_evidence.h"
+#include "telling/holder_sentences.h"
+#include "telling/limit_sentences.h"
 
 /*
  * Of what memory contexts use, samples stand for less than this part: then most of it was allocated
@@ -346,14 +348,93 @@ fill_site(PlhFields *fields, const PlhProfileImage *image,
 /* What a statement holds in nodes of one kind, what limits these, and what else it holds. */
 static void
 say_nodes(PlhDoubt *doubt, const PlhProfileImage *image, const PlhFamilyAccount *nodes,
-		  const PlhAccount *account)
+		  const PlhAccount *account, bool runs)
 {
-	PLH_SAY(&doubt->words, image->alive, nodes_within,.title = nodes->family->title,
+	PLH_SAY(&doubt->words, runs, nodes_within,.title = nodes->family->title,
 			.bytes = plh_words_size(nodes->bytes));
-	plh_finding_evidence_say_limit(&doubt->words, image, nodes->family, PLH_LIMIT_NODE);
+	plh_limit_sentences_say(&doubt->words, image, nodes->family, PLH_LIMIT_NODE);
+	plh_limit_sentences_say_plan(&doubt->words, image);
 	plh_finding_evidence_say_rest(&doubt->words,
 								  plh_statement_suspect_is_counted(account, image->header) ?
-								  account : NULL, nodes->family, image->alive);
+								  account : NULL, nodes->family, runs);
+}
+
+/* Do cursors that are open hold much, but no more than they may? */
+static bool
+find_cursors(PlhDoubt *doubt, const PlhDoubted *doubted)
+{
+	const PlhProfileImage *image = doubted->process->image;
+	PlhHolder	holder;
+
+	if (!plh_holder_sentences_find(&holder, doubted->process))
+		return false;
+	plh_holder_sentences_say(&doubt->words, &holder, doubted->findings->account, image);
+	PLH_SAY(&doubt->words, true, holder_is_no_leak);
+	plh_holder_sentences_say_end(&doubt->words, &holder, image->alive);
+	if (image->alive)
+		plh_holder_sentences_advise(&doubt->next, &holder);
+	return true;
+}
+
+/* What is held at the site that has most, by a statement or by a transaction that waits. */
+static void
+say_largest(PlhDoubt *doubt, const PlhDoubted *doubted, const PlhSiteRecord *site)
+{
+	const PlhProfileImage *image = doubted->process->image;
+	PlhHolder	holder = plh_memory_holder_find(image, site->counters.live_bytes);
+	PlhFields	fields = {NULL};
+
+	fill_site(&fields, image, site, doubted->findings->account, doubted->stacks,
+			  &doubt->nameless);
+	fields.noun = plh_finding_evidence_noun(site->key.lifetime);
+	fields.since = plh_words_time(holder.waits_since);
+	if (holder.kind == PLH_HELD_BY_TRANSACTION)
+	{
+		plh_sentences_say(&doubt->words, PLH_SAYS_transaction_within, true, &fields);
+		PLH_SAY(&doubt->words, true, holder_is_no_leak);
+		plh_holder_sentences_say_end(&doubt->words, &holder, true);
+		plh_holder_sentences_advise(&doubt->next, &holder);
+		return;
+	}
+	plh_sentences_say(&doubt->words, PLH_SAYS_site_within,
+					  image->alive && holder.kind == PLH_HELD_BY_STATEMENT, &fields);
+	plh_limit_sentences_say(&doubt->words, image,
+							plh_finding_evidence_nodes(doubted->findings->account),
+							plh_statement_limit_kind(image, site));
+}
+
+/* What samples say that statements and transactions hold now. */
+static int64
+passing_sampled(const PlhProfileImage *image)
+{
+	const PlhSiteRecord *site;
+	uint32		position = 0;
+	int64		bytes = 0;
+
+	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
+		if (is_of_kind(site, OF_STATEMENT))
+			bytes += Max(0, Min(site->counters.live_bytes, PG_INT64_MAX / 65536));
+	return bytes;
+}
+
+/*
+ * The nodes of a plan that hold much, and the largest part of what was counted: each of them may
+ * have a site of its own.  NULL where there are none, or most is freed since.
+ */
+static const PlhFamilyAccount *
+large_nodes(const PlhProfileImage *image, const PlhAccount *account)
+{
+	for (int i = 0; i < account->family_count; i++)
+	{
+		const PlhFamilyAccount *family = &account->families[i];
+
+		if (family->lasting)
+			continue;
+		return family->family != NULL && family->family->kind == PLH_FAMILY_NODES &&
+			family->bytes >= PLH_SUSPECT_LARGE_BYTES &&
+			passing_sampled(image) >= family->bytes / 2 ? family : NULL;
+	}
+	return NULL;
 }
 
 /* Does a statement hold much, but no more than it may? */
@@ -363,26 +444,18 @@ find_statement(PlhDoubt *doubt, const PlhDoubted *doubted)
 	const PlhProfileImage *image = doubted->process->image;
 	const PlhAccount *account = doubted->findings->account;
 	const PlhSiteRecord *site = largest_site(image, OF_STATEMENT);
-	const PlhFamily *family;
-	const PlhFamilyAccount *nodes;
-	PlhLimitKind limit;
-	PlhFields	fields = {NULL};
+	const PlhFamilyAccount *nodes = large_nodes(image, account);
 
-	if (site == NULL || site->counters.live_bytes < PLH_SUSPECT_LARGE_BYTES)
+	if (site == NULL)
 		return false;
-	family = plh_site_suspects_family(image, site);
-	nodes = account_of(account, family, false);
-	limit = plh_statement_limit_kind(image, site);
-	if (nodes != NULL && family->kind == PLH_FAMILY_NODES && limit == PLH_LIMIT_NODE)
-	{
-		say_nodes(doubt, image, nodes, account);
-		return true;
-	}
-	fill_site(&fields, image, site, account, doubted->stacks, &doubt->nameless);
-	fields.noun = plh_finding_evidence_noun(site->key.lifetime);
-	plh_sentences_say(&doubt->words, PLH_SAYS_site_within, image->alive, &fields);
-	plh_finding_evidence_say_limit(&doubt->words, image, plh_finding_evidence_nodes(account),
-								   limit);
+	if (nodes != NULL &&
+		plh_statement_limit_kind(image, site) == PLH_LIMIT_NODE)
+		say_nodes(doubt, image, nodes, account, image->alive &&
+				  plh_memory_holder_find(image, nodes->bytes).kind == PLH_HELD_BY_STATEMENT);
+	else if (site->counters.live_bytes >= PLH_SUSPECT_LARGE_BYTES)
+		say_largest(doubt, doubted, site);
+	else
+		return false;
 	return true;
 }
 
@@ -433,6 +506,7 @@ find_outside(PlhDoubt *doubt, const PlhDoubted *doubted)
 	const PlhProfileHeader *header = image->header;
 	int64		outside = header->malloc_bytes - header->context_bytes;
 	PlhCourse	course = {0};
+	PlhHolder	holder;
 	bool		rests;
 
 	if (header->census_at == 0 || outside < PLH_SUSPECT_LARGE_BYTES)
@@ -444,6 +518,8 @@ find_outside(PlhDoubt *doubt, const PlhDoubted *doubted)
 	else
 		PLH_SAY(&doubt->words, image->alive, outside_lately,.bytes = plh_words_size(outside));
 	say_callers(doubt, doubted);
+	holder = plh_memory_holder_find(image, 0);
+	plh_holder_sentences_say_beside(&doubt->words, &holder);
 	doubt->is_undecided = image->alive && !rests;
 	if (image->alive)
 		PLH_SAY(&doubt->next, true, see_history,.pid = doubted->process->pid);
@@ -693,6 +769,7 @@ plh_doubt_find(PlhDoubt *doubt, const PlhDoubted *doubted)
 	else if (!find_blindness(doubt, doubted->process) &&
 			 !find_uncounted(doubt, doubted) &&
 			 !find_missed_frees(doubt, doubted->process->image->header) &&
+			 !find_cursors(doubt, doubted) &&
 			 !find_unseen(doubt, doubted->process) &&
 			 !find_statement(doubt, doubted) &&
 			 !find_outside(doubt, doubted) &&

@@ -21,6 +21,10 @@ typedef struct PlhExplainedProcess
 	const char *state;			/* what it does, as in pg_stat_activity */
 	TimestampTz state_since;	/* 0 where state is NULL */
 	int64		rss_anon_bytes; /* now; -1 if it is gone */
+	int			leader_pid;		/* of a parallel worker; else 0 */
+	int			worker_count;	/* parallel workers that it has now */
+	const char *workers;		/* their pids, as a list */
+	int64		worker_bytes;	/* private memory of all of these */
 	int64		rss_shared_bytes;	/* shared memory that it has touched; now,
 									 * or 0 */
 	const PlhStatementEntry *largest;	/* of its calls since a day ago, the

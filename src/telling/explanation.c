@@ -21,6 +21,7 @@
 #include "telling/finding_evidence.h"
 #include "telling/explanation.h"
 #include "telling/function_shares.h"
+#include "telling/holder_sentences.h"
 #include "telling/image_findings.h"
 #include "telling/size_sentences.h"
 
@@ -345,6 +346,16 @@ tell_doubt(Telling *telling)
 	return doubt;
 }
 
+/* The statement of an open cursor that holds much, where that is told. */
+static void
+tell_cursor(Telling *telling)
+{
+	PlhHolder	holder;
+
+	if (plh_holder_sentences_find(&holder, telling->process) && holder.query != NULL)
+		tell_statement(telling, plh_holder_sentences_on_query(&holder), holder.query);
+}
+
 /* The sentences on a process that has a profile.  Returns its findings. */
 static int
 tell_profile(Telling *telling, const PlhSuppressions *suppressions)
@@ -366,6 +377,7 @@ tell_profile(Telling *telling, const PlhSuppressions *suppressions)
 	tell_peak(telling);
 	tell_largest(telling);
 	tell_examples(telling);
+	tell_cursor(telling);
 	return tell_findings(telling, suppressions);
 }
 

@@ -16,6 +16,8 @@
 #include "telling/contexts_advice.h"
 #include "telling/finding_evidence.h"
 #include "telling/function_shares.h"
+#include "telling/holder_sentences.h"
+#include "telling/limit_sentences.h"
 #include "telling/size_sentences.h"
 
 /* What was not counted is told apart where it has this part of all, at least. */
@@ -311,47 +313,6 @@ plh_finding_evidence_nodes(const PlhAccount *account)
 	return NULL;
 }
 
-/* What work_mem allows to nodes of that family. */
-static void
-say_node_limit(PlhSaid *said, const PlhProfileImage *image, const PlhFamily *family)
-{
-	if (family == plh_family_of("TupleSort main"))
-		PLH_SAY(said, image->alive, limit_sorts,
-				.limit = plh_words_size(image->header->sort_memory_bytes));
-	else
-		PLH_SAY(said, image->alive, limit_hashes,
-				.limit = plh_words_size(image->header->node_memory_bytes));
-}
-
-void
-plh_finding_evidence_say_limit(PlhSaid *said, const PlhProfileImage *image,
-							   const PlhFamily *family, PlhLimitKind kind)
-{
-	const PlhFields fields = {
-		.limit = plh_words_size(plh_statement_limit_bytes(image->header, kind))
-	};
-
-	switch (kind)
-	{
-		case PLH_LIMIT_NODE:
-			if (family != NULL)
-				say_node_limit(said, image, family);
-			break;
-		case PLH_LIMIT_MAINTENANCE:
-			plh_sentences_say(said, PLH_SAYS_limit_maintenance, image->alive, &fields);
-			break;
-		case PLH_LIMIT_AUTOVACUUM:
-			plh_sentences_say(said, PLH_SAYS_limit_autovacuum, image->alive, &fields);
-			break;
-		case PLH_LIMIT_DECODING:
-			plh_sentences_say(said, PLH_SAYS_limit_decoding, image->alive, &fields);
-			break;
-		case PLH_LIMIT_NONE:
-		case PLH_LIMIT_UNKNOWN:
-			break;
-	}
-}
-
 /* Is it told with that family?  Nodes of all kinds are told together. */
 static bool
 is_told(const PlhFamily *family, const PlhFamily *told)
@@ -437,13 +398,14 @@ say_limits(PlhSaid *said, const PlhFinding *finding, const PlhFoundIn *in,
 	if (is_of_nodes(finding))
 	{
 		say_nodes(said, statement, alive);
-		plh_finding_evidence_say_limit(said, in->image, nodes, statement->limit);
+		plh_limit_sentences_say(said, in->image, nodes, statement->limit);
+		plh_limit_sentences_say_plan(said, in->image);
 		plh_finding_evidence_say_rest(said, counted, nodes, alive);
 		return;
 	}
 	if (in->stacks != NULL && !plh_function_shares_name_site(finding, in->image, in->stacks))
 		plh_finding_evidence_say_rest(said, counted, NULL, alive);
-	plh_finding_evidence_say_limit(said, in->image, NULL, statement->limit);
+	plh_limit_sentences_say(said, in->image, NULL, statement->limit);
 }
 
 /* What ends memory of that lifetime, as a noun. */
@@ -506,7 +468,7 @@ say_end(PlhSaid *said, PlhSentence noun)
 /* How much it holds, and how the total comes about, so that it can be compared with counts. */
 static void
 say_total(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image,
-		  PlhSentence noun)
+		  PlhSentence noun, bool runs)
 {
 	static const PlhSentence sentences[] = {
 		[PLH_UNWRITTEN_LITTLE] = PLH_SAYS_statement,
@@ -520,7 +482,7 @@ say_total(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image
 	};
 
 	plh_sentences_say(said, sentences[plh_account_unwritten_of(finding->bytes, image->header)],
-					  image->alive, &fields);
+					  runs, &fields);
 	if (counted > 0 && finding->bytes - counted >= finding->bytes / ESTIMATED_PART)
 		PLH_SAY(said, image->alive, statement_counted,.bytes = plh_words_size(counted));
 }
@@ -590,17 +552,43 @@ say_shares(PlhSaid *said, const PlhFinding *finding, const PlhFoundIn *in)
 		PLH_SAY(said, true, shares_unknown,.percent = percent(&shares, shares.unknown, false));
 }
 
+/* How much a transaction holds in which no statement runs. */
+static void
+say_waiting(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image,
+			const PlhHolder *holder)
+{
+	PLH_SAY(said, true, transaction_holds,.since = plh_words_time(holder->waits_since),
+			.bytes = plh_words_estimate(finding->bytes, finding->error_bytes));
+	say_unwritten(said, finding, image);
+}
+
 static void
 say_statement(PlhSaid *said, const PlhFinding *finding, const PlhFoundIn *in,
 			  const PlhFindingOrigin * origin)
 {
 	PlhSentence noun = noun_of_all(&finding->statement);
+	PlhHolder	holder = plh_holder_sentences_of(finding, in->image);
+	bool		is_over = holder.kind == PLH_HELD_BY_LAST;
 
-	say_total(said, finding, in->image, noun);
+	if (holder.kind == PLH_HELD_BY_TRANSACTION)
+		say_waiting(said, finding, in->image, &holder);
+	else
+		say_total(said, finding, in->image, noun, !is_over && in->image->alive);
 	say_shares(said, finding, in);
 	say_limits(said, finding, in, origin);
-	if (in->image->alive)
+	if (in->image->alive && !is_over)
 		say_end(said, noun);
+}
+
+/* What cursors hold that are open. */
+static void
+say_cursors(PlhSaid *said, const PlhFinding *finding, const PlhFoundIn *in,
+			const PlhHolder *holder)
+{
+	plh_holder_sentences_say(said, holder, in->findings->account, in->image);
+	if (finding->kind == PLH_KIND_STATEMENT)
+		say_shares(said, finding, in);
+	plh_holder_sentences_say_end(said, holder, in->image->alive);
 }
 
 /* Which part of its growth came in the second half of its time. */
@@ -695,7 +683,13 @@ plh_finding_evidence_say(PlhSaid *said, const PlhFinding *finding, const PlhFoun
 						 const PlhFindingOrigin * origin)
 {
 	const PlhProfileImage *image = in->image;
+	PlhHolder	holder = plh_holder_sentences_of(finding, image);
 
+	if (plh_holder_sentences_explain(&holder, finding))
+	{
+		say_cursors(said, finding, in, &holder);
+		return;
+	}
 	switch (finding->kind)
 	{
 		case PLH_KIND_SITE_LEAKS:
@@ -723,6 +717,7 @@ plh_finding_evidence_say(PlhSaid *said, const PlhFinding *finding, const PlhFoun
 			say_outside(said, finding, image);
 			say_unwritten(said, finding, image);
 			say_sampled(said, image->header);
+			plh_holder_sentences_say_beside(said, &holder);
 			break;
 		case PLH_KIND_MAPPED_GROWS:
 			say_course(said, PLH_SAYS_mapped_grown, finding, image);

@@ -32,13 +32,6 @@ extern void plh_finding_evidence_say(PlhSaid *said, const PlhFinding *finding,
 extern bool plh_finding_evidence_say_examples(PlhSaid *said, const PlhContextRecord *record,
 											  const PlhProfileImage *image);
 
-/*
- * The setting that limits it, with what it allows.  Of nodes of a plan "family" is the one of their
- * contexts; without nodes (NULL), work_mem is not spoken of.
- */
-extern void plh_finding_evidence_say_limit(PlhSaid *said, const PlhProfileImage *image,
-										   const PlhFamily *family, PlhLimitKind kind);
-
 /* Of the nodes of a plan, the family that holds most; NULL where none was counted. */
 extern const PlhFamily *plh_finding_evidence_nodes(const PlhAccount *account);
 

@@ -21,6 +21,11 @@ SENTENCE(size, "it lives", "{who}: {bytes} of private memory.", NULL)
 SENTENCE(size_counted, "it is gone",
 		 "{who}: {bytes} of private memory when it was last counted.", NULL)
 SENTENCE(size_unknown, "it is gone, and was never counted", "{who}: its size is not known.", NULL)
+PLURAL(workers, "it has parallel workers",
+	   "Its {count} parallel worker ({list}) has {bytes} of private memory; with its own, that is {total}.",
+	   "Its {count} parallel workers ({list}) have {bytes} of private memory; with its own, that is {total}.", NULL, NULL)
+SENTENCE(worker_of, "it is a parallel worker",
+		 "It runs a statement of process {pid}, whose explanation adds up all of its workers.", NULL)
 SENTENCE(shared, "it has touched 32 MB of shared memory",
 		 "In top, its RES also includes {bytes} of shared memory, such as shared buffers. That exists once for all processes.", NULL)
 
@@ -128,6 +133,10 @@ PHRASE(cause_site, "a call site", "at {site} in {context}", NULL)
 PHRASE(cause_contexts, "memory contexts", "{title}", NULL)
 PHRASE(cause_statement, "a statement",
 	   "the running statement or transaction", "the last statement or transaction")
+PHRASE(cause_cursor, "a cursor that is open", "an open cursor", NULL)
+PHRASE(cause_cursors, "several cursors that are open", "open cursors", NULL)
+PHRASE(cause_result, "a statement whose client has not closed it", "an open result", NULL)
+PHRASE(cause_transaction, "a transaction in which no statement runs", "an idle transaction", NULL)
 PHRASE(cause_malloc, "malloc", "memory that malloc gave out outside of memory contexts", NULL)
 PHRASE(cause_mapped, "what others map", "memory that is neither in memory contexts nor malloc's", NULL)
 PHRASE(cause_outside, "memory outside of contexts, where malloc does not tell what it has",
@@ -270,6 +279,14 @@ SENTENCE(node, "a node of its plan has much of it",
 SENTENCE(nodes, "nodes of its plan have much of it",
 		 "{bytes} of it is in {count} hash tables and sorts, {each} each on average.",
 		 "{bytes} of it was in {count} hash tables and sorts, {each} each on average.")
+SENTENCE(plan_limit, "the plan has several nodes that settings limit",
+		 "Its plan has {count} nodes that sort, hash or keep rows; its settings allow {limit} to all of them.",
+		 "Its plan had {count} nodes that sort, hash or keep rows; its settings allowed {limit} to all of them.")
+PLURAL(plan_limit_workers, "the same, and parallel workers run it, too",
+	   "Its plan has {count} node that sorts, hashes or keeps rows; its settings allow {limit} to it, its parallel workers ({workers}) included.",
+	   "Its plan has {count} nodes that sort, hash or keep rows; its settings allow {limit} to all of them, its parallel workers ({workers}) included.",
+	   "Its plan had {count} node that sorts, hashes or keeps rows; its settings allowed {limit} to it, its parallel workers ({workers}) included.",
+	   "Its plan had {count} nodes that sort, hash or keep rows; its settings allowed {limit} to all of them, its parallel workers ({workers}) included.")
 SENTENCE(limit_maintenance, "an index is built, or a table vacuumed",
 		 "maintenance_work_mem allows {limit}.", "maintenance_work_mem allowed {limit}.")
 SENTENCE(limit_autovacuum, "the same by autovacuum",
@@ -332,6 +349,46 @@ SENTENCE(ends, "it lives, and the memory is of both", "The memory is freed when 
 PHRASE(noun_statement, "a statement", "statement", NULL)
 PHRASE(noun_transaction, "a transaction", "transaction", NULL)
 PHRASE(noun_either, "either", "statement or transaction", NULL)
+
+SECTION("Cursors, and transactions that wait")
+SENTENCE(cursor_holds, "a cursor that is open has most of what ends with statements",
+		 "Cursor \"{name}\", opened at {since}, holds {bytes}.",
+		 "Cursor \"{name}\", opened at {since}, held {bytes}.")
+SENTENCE(result_holds, "the same of a portal without a name",
+		 "The result of a statement that began at {since} is still open, and holds {bytes}.",
+		 "The result of a statement that began at {since} was still open, and held {bytes}.")
+PLURAL(cursors_hold, "several cursors are open",
+	   "{count} open cursor holds {bytes}.", "{count} open cursors hold {bytes}.",
+	   "{count} open cursor held {bytes}.", "{count} open cursors held {bytes}.")
+SENTENCE(cursor_largest, "the same",
+		 "The largest is \"{name}\", opened at {since}, with {most}.",
+		 "The largest was \"{name}\", opened at {since}, with {most}.")
+SENTENCE(cursor_for, "contexts of one kind have most of it",
+		 "{bytes} of that is for {title}.", "{bytes} of that was for {title}.")
+SENTENCE(transaction_waits, "a session waits within its transaction",
+		 "The transaction has been idle since {since}.", NULL)
+SENTENCE(transaction_holds, "the same, where the finding is on that",
+		 "The transaction, idle since {since}, holds {bytes}.", NULL)
+SENTENCE(transaction_within, "it waits, and no cursor has most",
+		 "The transaction has been idle since {since}. The most that it holds at one site is {bytes} at {site} in {context}.", NULL)
+SENTENCE(cursor_frees, "cursors", "CLOSE, COMMIT or ROLLBACK frees this.",
+		 "CLOSE, COMMIT or ROLLBACK would have freed this.")
+SENTENCE(cursor_with_hold_frees, "a cursor WITH HOLD",
+		 "CLOSE or ROLLBACK frees this. COMMIT keeps the cursor's rows, as it is WITH HOLD.",
+		 "CLOSE or ROLLBACK would have freed this. COMMIT would have kept the cursor's rows, as it was WITH HOLD.")
+SENTENCE(result_frees, "a portal without a name",
+		 "COMMIT or ROLLBACK frees this, and often the session's next statement.",
+		 "COMMIT or ROLLBACK would have freed this, and often the session's next statement.")
+SENTENCE(transaction_frees, "a transaction that waits",
+		 "COMMIT or ROLLBACK frees this.", "COMMIT or ROLLBACK would have freed this.")
+SENTENCE(holder_is_no_leak, "there is no finding", "This is no leak.", NULL)
+SENTENCE(cursor_statement, "the statement of a cursor is known", "Statement of the cursor: {query}", NULL)
+SENTENCE(cursor_statement_largest, "the same of several",
+		 "Statement of the largest cursor: {query}", NULL)
+SENTENCE(result_statement, "the same of a portal without a name",
+		 "Statement of that result: {query}", NULL)
+SENTENCE(cursor_beside, "malloc has given out much while a cursor is open",
+		 "Cursor \"{name}\" has been open since {since}: its statement may need this until it is closed.", NULL)
 
 SECTION("A finding: the process as a whole")
 SENTENCE(process_grown, "what it keeps has grown",
@@ -479,6 +536,14 @@ SENTENCE(cancel_to_see, "memory outside of contexts that came with the running s
 		 "Cancel the statement to see whether that frees the memory: SELECT pg_cancel_backend({pid}). If it does not, end the session: SELECT pg_terminate_backend({pid}).", NULL)
 SENTENCE(cancel_libpq, "the same where libpq is loaded",
 		 "What dblink has received of an unfinished result may stay until dblink_disconnect(), or until the session ends.", NULL)
+SENTENCE(close_cursors, "cursors that are open",
+		 "Let the application CLOSE cursors that it has read, or COMMIT: only its own session can.", NULL)
+SENTENCE(close_held_cursors, "the same, of a cursor WITH HOLD",
+		 "Let the application CLOSE cursors that it has read: only its own session can.", NULL)
+SENTENCE(end_transaction, "a transaction that waits, or a result",
+		 "Let the application end its transaction with COMMIT or ROLLBACK: only its own session can.", NULL)
+SENTENCE(idle_timeout, "the session waits",
+		 "The setting idle_in_transaction_session_timeout ends sessions that wait for longer.", NULL)
 SENTENCE(trim, "what malloc keeps in a session",
 		 "To give it back to the kernel: SELECT pg_leakhunt_trim({pid}).", NULL)
 SENTENCE(trim_threshold, "what glibc's malloc keeps",
@@ -821,6 +886,7 @@ PHRASE(log_contexts, "contexts that become more, or are many", "process {pid} ho
 PHRASE(log_decoding, "decoding", "process {pid} holds much memory to decode transactions: {bytes} {cause}", NULL)
 PHRASE(log_statement, "a statement", "process {pid} runs a statement or transaction that holds much memory: {bytes}", NULL)
 PHRASE(log_statement_at, "a statement, and where", "process {pid} runs a statement or transaction that holds much memory: {bytes}, the largest part {cause}", NULL)
+PHRASE(log_waiting, "open cursors, or an idle transaction", "process {pid} holds much memory for {cause}: {bytes}", NULL)
 PHRASE(log_malloc, "malloc", "process {pid} holds memory from malloc: {bytes} outside of memory contexts", NULL)
 PHRASE(log_mapped, "mapped memory", "process {pid} maps more and more memory: {bytes}", NULL)
 PHRASE(log_outside, "memory outside of contexts, where malloc does not tell what it has",

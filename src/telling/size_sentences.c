@@ -51,6 +51,18 @@ append_death(StringInfo text, const PlhDeath *death)
 		appendStringInfo(text, " (%s)", how);
 }
 
+/* Which processes run the same statement, and what all of them have. */
+static void
+say_workers(PlhSaid *said, const PlhExplainedProcess *process, int64 bytes)
+{
+	if (process->leader_pid != 0)
+		PLH_LINE(said, true, worker_of,.pid = process->leader_pid);
+	if (process->worker_count > 0 && bytes >= 0)
+		PLH_LINE(said, true, workers,.count = process->worker_count,.list = process->workers,
+				 .bytes = plh_words_size(process->worker_bytes),
+				 .total = plh_words_size(bytes + process->worker_bytes));
+}
+
 /* Who it is, what it does, and how large it is. */
 void
 plh_size_sentences_say_who(PlhSaid *said, const PlhExplainedProcess *process)
@@ -77,6 +89,7 @@ plh_size_sentences_say_who(PlhSaid *said, const PlhExplainedProcess *process)
 		plh_sentences_line(said, process->rss_anon_bytes < 0 ? PLH_SAYS_size_counted :
 						   PLH_SAYS_size, true,
 						   PLH_FIELDS(.who = who.data,.bytes = plh_words_size(bytes)));
+	say_workers(said, process, bytes);
 	if (process->rss_shared_bytes >= PLH_SUSPECT_LARGE_BYTES)
 		PLH_LINE(said, true, shared,.bytes = plh_words_size(process->rss_shared_bytes));
 }

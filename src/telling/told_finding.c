@@ -9,6 +9,7 @@
 #include "telling/advice.h"
 #include "telling/finding_evidence.h"
 #include "telling/function_shares.h"
+#include "telling/holder_sentences.h"
 #include "telling/image_findings.h"
 #include "telling/malloc_statement.h"
 #include "telling/told_finding.h"
@@ -16,10 +17,16 @@
 
 /* What it is about, by itself. */
 static const char *
-what_about(const PlhFinding *finding, const PlhListedSite *listed, const PlhProfileImage *image)
+what_about(const PlhFinding *finding, const PlhListedSite *listed, const PlhProfileImage *image,
+		   const PlhHolder *holder)
 {
 	const PlhFamilyAccount *family = plh_finding_family(finding);
 	PlhFields	fields = {NULL};
+	bool		is_over = finding->kind == PLH_KIND_STATEMENT && holder->kind == PLH_HELD_BY_LAST;
+
+	if (plh_holder_sentences_explain(holder, finding) ||
+		(finding->kind == PLH_KIND_STATEMENT && holder->kind == PLH_HELD_BY_TRANSACTION))
+		return plh_holder_sentences_cause(holder);
 
 	if (family != NULL)
 		fields.title = plh_account_title(family, image);
@@ -28,8 +35,8 @@ what_about(const PlhFinding *finding, const PlhListedSite *listed, const PlhProf
 		fields.site = plh_blamed_code_site(&listed->stack);
 		fields.context = listed->context_name;
 	}
-	return plh_sentences_phrase(plh_verdict_words_of_kind(finding->kind)->cause, image->alive,
-								&fields);
+	return plh_sentences_phrase(plh_verdict_words_of_kind(finding->kind)->cause,
+								image->alive && !is_over, &fields);
 }
 
 /* Which part it is of all that was sampled. */
@@ -93,6 +100,7 @@ plh_told_finding_make(const PlhFinding *finding, const PlhListedSite *listed, co
 	PlhMallocStatement statement = plh_malloc_statement_find(finding, image);
 	const PlhFamilyAccount *family = plh_finding_family(finding);
 	PlhFindingOrigin origin;
+	PlhHolder	holder = plh_holder_sentences_of(finding, image);
 	PlhSaid		evidence;
 	PlhSaid		next;
 
@@ -100,10 +108,12 @@ plh_told_finding_make(const PlhFinding *finding, const PlhListedSite *listed, co
 	plh_sentences_begin(&next);
 	told->finding = finding;
 	told->verdict = plh_verdict_name(plh_finding_verdict(finding));
-	told->about = what_about(finding, listed, image);
+	told->about = what_about(finding, listed, image, &holder);
 	told->cause = plh_finding_subject(finding) == PLH_SUBJECT_SITE ? told->about :
 		PLH_PHRASE(true, in_brackets,.cause = told->about);
 	told->family = family == NULL ? NULL : plh_account_title(family, image);
+	told->waits = plh_holder_sentences_explain(&holder, finding) ||
+		(finding->kind == PLH_KIND_STATEMENT && holder.kind == PLH_HELD_BY_TRANSACTION);
 	if (listed != NULL && plh_function_shares_name_site(finding, image, in->stacks))
 		name(told, listed);
 	told->context_name = plh_image_findings_contexts(finding, told->named, image);

@@ -21,6 +21,8 @@ typedef struct PlhToldFinding
 	const char *cause;			/* within a sentence: "(the running ...)", or
 								 * "at f (f.c:5) in TopMemoryContext" */
 	const char *family;			/* what its contexts are for */
+	bool		waits;			/* of open cursors, or of a transaction in
+								 * which no statement runs */
 	const char *site;
 	const char *site_words;		/* the same; without a name with its caller */
 	const char *routine;		/* that allocates */

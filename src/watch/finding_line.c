@@ -35,7 +35,12 @@ headline(const PlhToldFinding *told, const PlhFoundIn *in)
 		.cause = told->cause
 	};
 
-	if (told->family != NULL)
+	if (told->waits)
+	{
+		sentence = PLH_SAYS_log_waiting;
+		fields.cause = told->about;
+	}
+	else if (told->family != NULL)
 		fields.cause = PLH_PHRASE(true, log_place,.title = told->family);
 	else if (finding->kind == PLH_KIND_STATEMENT && told->named != NULL)
 	{

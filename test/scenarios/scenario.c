@@ -8,6 +8,7 @@
 #include "scenario.h"
 #include "scenario_looks.h"
 #include "scenario_memory.h"
+#include "scenario_portals.h"
 #include "scenario_process.h"
 #include "scenario_server.h"
 
@@ -151,6 +152,7 @@ run_line(Words *words, int index)
 		named_code_place(words);
 	else if (!scenario_process_do(command, words) &&
 			 !scenario_memory_do(command, words) &&
+			 !scenario_portals_do(command, words) &&
 			 !scenario_server_do(command, words) &&
 			 !look(command, words, index))
 		words_fail(words, "\"%s\" is no command", command);

@@ -14,6 +14,7 @@
 #include "profile/profile.h"
 #include "sampler/owner.h"
 #include "scenario_limits.h"
+#include "scenario_portals.h"
 #include "scenario_process.h"
 #include "scenario_server.h"
 #include "server.h"
@@ -382,6 +383,7 @@ commit(Words *words)
 {
 	if (!in_transaction)
 		words_fail(words, "there is no transaction");
+	scenario_portals_end();
 	simulated_commit();
 	server_limits_committed();
 	in_transaction = runs_statement = scenario_process.query.runs = false;
@@ -402,6 +404,7 @@ static void
 end_process(void)
 {
 	statement_runs_end();
+	scenario_portals_forget();
 	simulated_end();
 	seed++;
 	has_begun = in_transaction = runs_statement = false;

@@ -20,6 +20,7 @@
 #include "base/compat.h"
 #include "base/settings.h"
 #include "reader/server_activity.h"
+#include "utils/portal.h"
 
 /* The settings and what else comes from the server. */
 bool		plh_track_malloc = true;
@@ -120,6 +121,14 @@ plh_malloc_callers_loaded(int pid)
 const char *server_state;
 PlhServerActivity server_activity;
 
+/* There are none, unless a program has some. */
+__attribute__((weak))
+Portal
+GetPortalByName(const char *name)
+{
+	return NULL;
+}
+
 /* A program may have its own. */
 __attribute__((weak))
 bool
@@ -128,6 +137,12 @@ plh_server_activity_find(int pid, PlhServerActivity *activity)
 	*activity = server_activity;
 	activity->state = server_state;
 	return true;
+}
+
+int
+plh_server_activity_workers(int leader_pid, int *pids, int room)
+{
+	return 0;
 }
 
 uint64

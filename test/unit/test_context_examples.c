@@ -30,6 +30,12 @@ plh_redaction_statement(const char *text)
 	return text;
 }
 
+const char *
+plh_redaction_cursor(const char *name)
+{
+	return name;
+}
+
 /* The place of a thing; NULL if it has none. */
 static const HeavyHitter *
 place_of(const HeavyHitters *hitters, uint64 key)
