@@ -116,6 +116,13 @@ static const PlhFamily families[] = {
 		NAMES("PortalHoldContext")
 	},
 	{
+		PLH_FAMILY_LOCKS, "locks",
+		"Each session has an entry for each lock that it holds, with 128 bytes more in TopMemoryContext. It keeps the entries for later locks.",
+		"A transaction locks each table, index and partition that it uses until it ends. max_locks_per_transaction only sizes the table that all sessions share.",
+		"Let one transaction use fewer tables and partitions, or commit more often: COMMIT or ROLLBACK releases its locks. pg_advisory_unlock_all() releases advisory locks of the session.",
+		NAMES("LOCALLOCK hash")
+	},
+	{
 		PLH_FAMILY_NODES, "hash tables",
 		"Each hash join, hash aggregate, Memoize and hashed subplan of a plan has one.",
 		"work_mem times hash_mem_multiplier limits each of them, not all together.",

@@ -13,6 +13,7 @@ typedef enum PlhFamilyKind
 	PLH_FAMILY_PLANS,			/* of prepared statements */
 	PLH_FAMILY_FUNCTIONS,		/* one for each that the session has called */
 	PLH_FAMILY_ROWS,			/* of cursors that are not closed */
+	PLH_FAMILY_LOCKS,			/* of transactions, and kept for later ones */
 	PLH_FAMILY_DECODING,		/* freed when the transaction has been sent */
 	PLH_FAMILY_NODES,			/* nodes of a plan, which a setting limits */
 	PLH_FAMILY_EXECUTOR,		/* what else nodes and functions need */

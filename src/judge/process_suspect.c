@@ -251,12 +251,17 @@ cache_grows(const PlhFamilyAccount *family, TimestampTz counted_at)
 		PLH_SUSPECT_STEADINESS;
 }
 
-/* Are there many contexts that nobody frees?  A cursor that is held may be wanted. */
+/*
+ * Are there many contexts that nobody frees?  A cursor that is held may be wanted.  All locks are in
+ * one context, whose bytes were looked at.
+ */
 static bool
 are_held(const PlhFamilyAccount *family)
 {
 	if (is_of_kind(family, PLH_FAMILY_ROWS))
 		return family->contexts >= PLH_SUSPECT_MANY_CURSORS;
+	if (is_of_kind(family, PLH_FAMILY_LOCKS))
+		return true;
 	return is_of_code(family) ? family->bytes >= PLH_SUSPECT_MANY_BYTES :
 		family->contexts >= PLH_SUSPECT_MANY_CONTEXTS;
 }

@@ -11,6 +11,7 @@
 #include "judge/course.h"
 #include "judge/process_kind.h"
 #include "judge/suspect.h"
+#include "reader/server_locks.h"
 #include "report/context_list.h"
 #include "report/words.h"
 #include "telling/contexts_advice.h"
@@ -223,6 +224,22 @@ say_decoding(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *im
 		say_phase(said, origin, image->alive);
 }
 
+/* How many locks it holds now, where the contexts are for locks: they may be those of before. */
+static void
+say_locks(PlhSaid *said, const PlhFamilyAccount *account, const PlhProfileImage *image)
+{
+	PlhServerLocks locks;
+
+	if (!image->alive || account->family == NULL || account->family->kind != PLH_FAMILY_LOCKS)
+		return;
+	locks = plh_server_locks_of(image->header->pid);
+	if (locks.count == 0)
+		PLH_SAY(said, true, locks_none);
+	else
+		PLH_SAY(said, true, locks_held,.count = locks.count,.relations = locks.relations,
+				.advisory = locks.advisory);
+}
+
 static void
 say_contexts(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image,
 			 const PlhFindingOrigin * origin)
@@ -244,6 +261,7 @@ say_contexts(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *im
 				.bytes = plh_words_size(finding->late_bytes),
 				.since = plh_words_time(family->early_at));
 	plh_finding_evidence_say_examples(said, family->exemplified, image);
+	say_locks(said, family, image);
 	say_emptiness(said, finding, image);
 	if (finding->kind == PLH_KIND_DECODING)
 		say_decoding(said, finding, image, origin);

@@ -237,6 +237,10 @@ SENTENCE(cache, "a cache of PostgreSQL",
 SENTENCE(cache_rests, "it has all but stopped growing",
 		 "They had hardly grown since {since}.", NULL)
 SENTENCE(cache_is_no_leak, "a cache of PostgreSQL", "This is no leak.", NULL)
+PLURAL(locks_held, "locks, and it lives",
+	   "The session holds {count} lock now: {relations} on relations, {advisory} advisory.",
+	   "The session holds {count} locks now: {relations} on relations, {advisory} advisory.", NULL, NULL)
+SENTENCE(locks_none, "the same, and they are released", "The session holds no lock now.", NULL)
 SENTENCE(family, "what is known of contexts of that kind", "{what} {bound}", NULL)
 SENTENCE(phase_decoding_catalogs, "samples show that most is for changes to catalogs",
 		 "By its samples, {percent}% of it is for changes to catalogs. Decoding keeps the invalidations and row versions of a transaction until it has been sent. logical_decoding_work_mem does not limit them.",
@@ -883,6 +887,7 @@ SECTION("The server's log")
 PHRASE(log_leak, "a leak", "process {pid} leaks memory: {bytes} {cause}", NULL)
 PHRASE(log_held, "what was left", "process {pid} keeps memory after its transactions: {bytes} {cause}", NULL)
 PHRASE(log_contexts, "contexts that become more, or are many", "process {pid} holds many memory contexts: {bytes} {cause}", NULL)
+PHRASE(log_one_context, "one context of a kind that is known", "process {pid} keeps much memory: {bytes} {cause}", NULL)
 PHRASE(log_decoding, "decoding", "process {pid} holds much memory to decode transactions: {bytes} {cause}", NULL)
 PHRASE(log_statement, "a statement", "process {pid} runs a statement or transaction that holds much memory: {bytes}", NULL)
 PHRASE(log_statement_at, "a statement, and where", "process {pid} runs a statement or transaction that holds much memory: {bytes}, the largest part {cause}", NULL)

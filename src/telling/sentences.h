@@ -35,7 +35,8 @@ typedef enum PlhSentence
 	FIELD(routines) FIELD(since) FIELD(site) FIELD(span) FIELD(store) FIELD(title) \
 	FIELD(total) FIELD(verdict) FIELD(what) FIELD(who)
 #define PLH_EACH_NUMBER(FIELD) \
-	FIELD(count) FIELD(early_count) FIELD(least) FIELD(pid) FIELD(statements) FIELD(workers)
+	FIELD(advisory) FIELD(count) FIELD(early_count) FIELD(least) FIELD(pid) FIELD(relations) \
+	FIELD(statements) FIELD(workers)
 
 typedef struct PlhFields
 {

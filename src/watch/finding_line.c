@@ -40,6 +40,12 @@ headline(const PlhToldFinding *told, const PlhFoundIn *in)
 		sentence = PLH_SAYS_log_waiting;
 		fields.cause = told->about;
 	}
+	else if (told->family != NULL && finding->kind == PLH_KIND_CONTEXTS_HOLD &&
+			 finding->contexts.family->contexts == 1)
+	{
+		sentence = PLH_SAYS_log_one_context;
+		fields.cause = PLH_PHRASE(true, log_place,.title = told->family);
+	}
 	else if (told->family != NULL)
 		fields.cause = PLH_PHRASE(true, log_place,.title = told->family);
 	else if (finding->kind == PLH_KIND_STATEMENT && told->named != NULL)

@@ -270,6 +270,17 @@ set_session_state(Words *words)
 	set_state(strdup(words_next(words)));
 }
 
+/* locks N, relations N, advisory N */
+static void
+set_locks(Words *words)
+{
+	server_locks.count = (int64) words_number(words);
+	words_expect(words, "relations");
+	server_locks.relations = (int64) words_number(words);
+	words_expect(words, "advisory");
+	server_locks.advisory = (int64) words_number(words);
+}
+
 static void
 add_library(Words *words)
 {
@@ -290,6 +301,7 @@ static const Command settings[] = {
 	{"pause", set_pause},
 	{"speed", set_speed},
 	{"counted", set_counted},
+	{"locks", set_locks},
 	{"seed", set_seed},
 	{"work_mem", set_work_mem},
 	{"maintenance_work_mem", set_maintenance_work_mem},

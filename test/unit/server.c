@@ -139,6 +139,14 @@ plh_server_activity_find(int pid, PlhServerActivity *activity)
 	return true;
 }
 
+PlhServerLocks server_locks;
+
+PlhServerLocks
+plh_server_locks_of(int pid)
+{
+	return server_locks;
+}
+
 int
 plh_server_activity_workers(int leader_pid, int *pids, int room)
 {
