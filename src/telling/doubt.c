@@ -350,8 +350,13 @@ static void
 say_nodes(PlhDoubt *doubt, const PlhProfileImage *image, const PlhFamilyAccount *nodes,
 		  const PlhAccount *account, bool runs)
 {
-	PLH_SAY(&doubt->words, runs, nodes_within,.title = nodes->family->title,
-			.bytes = plh_words_size(nodes->bytes));
+	double		allowed = (double) plh_limit_sentences_node_bytes(image, nodes->family) *
+		(double) Max(nodes->contexts, 1);
+
+	plh_sentences_say(&doubt->words, nodes->bytes <= allowed ? PLH_SAYS_nodes_within :
+					  PLH_SAYS_nodes_about, runs,
+					  PLH_FIELDS(.title = nodes->family->title,
+								 .bytes = plh_words_size(nodes->bytes)));
 	plh_limit_sentences_say(&doubt->words, image, nodes->family, PLH_LIMIT_NODE);
 	plh_limit_sentences_say_plan(&doubt->words, image);
 	plh_finding_evidence_say_rest(&doubt->words,

@@ -399,6 +399,7 @@ plh_explanation_make(const PlhExplainedProcess *process, PlhSymbols *symbols,
 	explanation->nameless = telling.nameless;
 	explanation->told = telling.told;
 	explanation->account = telling.findings == NULL ? NULL : telling.findings->account;
+	explanation->course = telling.course;
 	explanation->own_bytes = plh_size_sentences_own_bytes(process);
 	return explanation;
 }

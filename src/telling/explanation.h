@@ -22,6 +22,7 @@ typedef struct PlhExplanation
 	const char *nameless;		/* path of a binary without names; else NULL */
 	const PlhAccount *account;	/* NULL without a profile */
 	int64		own_bytes;		/* -1: not known */
+	PlhCourse	course;			/* of these; zeros without a history */
 } PlhExplanation;
 
 /* In the current memory context, referring to the process' image. */

@@ -21,6 +21,34 @@ kind_name(PlhKind kind)
 	return names[kind];
 }
 
+/*
+ * A member "said": of each sentence its id, and the fields that are in it, as they
+ * are told.
+ */
+static void
+put_said(StringInfo json, const List *said)
+{
+	ListCell   *cell;
+
+	plh_json_put_open(json, "said", '[');
+	foreach(cell, said)
+	{
+		const		PlhSaidSentence *sentence = lfirst(cell);
+		ListCell   *field_cell;
+
+		plh_json_open(json, '{');
+		plh_json_put_text(json, "id", plh_sentences_name(sentence->sentence));
+		foreach(field_cell, sentence->fields)
+		{
+			const		PlhSaidField *field = lfirst(field_cell);
+
+			plh_json_put_text(json, field->name, field->value);
+		}
+		plh_json_close(json, '}');
+	}
+	plh_json_close(json, ']');
+}
+
 static void
 put_figures(StringInfo json, const PlhFinding *finding)
 {
@@ -61,6 +89,7 @@ put_finding(StringInfo json, const PlhToldFinding *told)
 	plh_json_put_text(json, "answer", plh_verdict_words_of_kind(told->finding->kind)->answer);
 	plh_json_put_text(json, "share", told->share);
 	plh_json_put_text(json, "evidence", told->evidence);
+	put_said(json, told->said);
 	plh_json_put_text(json, "next", told->next);
 	plh_json_put_text(json, "next_summary", told->next_summary);
 	plh_json_put_text(json, "next_id", told->next_id);
@@ -92,6 +121,7 @@ plh_finding_json_put_doubt(StringInfo json, const PlhDoubt *doubt)
 	plh_json_put_text(json, "reason", plh_sentences_first_name(&doubt->words));
 	plh_json_put_flag(json, "is_undecided", doubt->is_undecided);
 	plh_json_put_text(json, "words", doubt->words.text.data);
+	put_said(json, doubt->words.all);
 	plh_json_put_text(json, "summary", plh_sentences_first(&doubt->words));
 	plh_json_put_text(json, "next", doubt->next.begins != NIL ? doubt->next.text.data : NULL);
 	plh_json_put_text(json, "next_id", plh_sentences_first_name(&doubt->next));
@@ -135,6 +165,38 @@ plh_finding_json_put_verdicts(StringInfo json)
 		plh_json_close(json, '}');
 	}
 	plh_json_close(json, '}');
+}
+
+/* When and how private memory became what it is. */
+static void
+put_course(StringInfo json, const PlhCourse *course)
+{
+	plh_json_put_open(json, "course", '{');
+	plh_json_put_number(json, "grown_bytes", course->grown_bytes);
+	plh_json_put_time(json, "grown_since", course->grown_since);
+	plh_json_put_number(json, "late_bytes", course->late_bytes);
+	plh_json_put_time(json, "rests_since", course->rests_since);
+	plh_json_put_flag(json, "rests", plh_course_rests(course));
+	plh_json_put_flag(json, "end_unknown", course->end_unknown);
+	plh_json_put_number(json, "fallen_bytes", course->fallen_bytes);
+	plh_json_put_time(json, "fallen_since", course->fallen_since);
+	plh_json_close(json, '}');
+}
+
+/* The moments of what is told. */
+static void
+put_times(StringInfo json, const PlhExplainedProcess *process, const PlhExplanation *explanation)
+{
+	const PlhProfileHeader *header = process->image == NULL ? NULL : process->image->header;
+
+	plh_json_put_time(json, "now", process->now);
+	plh_json_put_time(json, "state_since", process->state_since);
+	plh_json_put_time(json, "started_at", header == NULL ? 0 : header->started_at);
+	plh_json_put_time(json, "counted_at", header == NULL ? 0 : header->census_at);
+	plh_json_put_if(json, "counted_private_bytes", header != NULL && header->census_at != 0,
+					header == NULL ? 0 : header->own_bytes);
+	if (explanation->course.now != 0)
+		put_course(json, &explanation->course);
 }
 
 static void
@@ -192,10 +254,12 @@ plh_finding_json_put_explanation(StringInfo json, const PlhExplainedProcess *pro
 {
 	plh_json_open(json, '{');
 	put_process(json, process, explanation);
+	put_times(json, process, explanation);
 	put_account(json, explanation->account, process->image);
 	plh_finding_json_put_all(json, explanation->told);
 	plh_finding_json_put_doubt(json, explanation->doubt);
 	plh_finding_json_put_text(json, &explanation->text);
+	put_said(json, explanation->text.all);
 	plh_json_put_text(json, "names", names);
 	plh_json_close(json, '}');
 }

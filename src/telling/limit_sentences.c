@@ -8,16 +8,27 @@
 #include "telling/limit_sentences.h"
 #include "telling/memory_holder.h"
 
+static bool
+is_of_sorts(const PlhFamily *family)
+{
+	return family == plh_family_of("TupleSort main");
+}
+
+int64
+plh_limit_sentences_node_bytes(const PlhProfileImage *image, const PlhFamily *family)
+{
+	return is_of_sorts(family) ? image->header->sort_memory_bytes :
+		image->header->node_memory_bytes;
+}
+
 /* What work_mem allows to nodes of that family. */
 static void
 say_node(PlhSaid *said, const PlhProfileImage *image, const PlhFamily *family)
 {
-	if (family == plh_family_of("TupleSort main"))
-		PLH_SAY(said, image->alive, limit_sorts,
-				.limit = plh_words_size(image->header->sort_memory_bytes));
-	else
-		PLH_SAY(said, image->alive, limit_hashes,
-				.limit = plh_words_size(image->header->node_memory_bytes));
+	plh_sentences_say(said, is_of_sorts(family) ? PLH_SAYS_limit_sorts : PLH_SAYS_limit_hashes,
+					  image->alive,
+					  PLH_FIELDS(.limit = plh_words_size(plh_limit_sentences_node_bytes(image,
+																						family))));
 }
 
 void

@@ -17,5 +17,8 @@
 extern void plh_limit_sentences_say(PlhSaid *said, const PlhProfileImage *image,
 									const PlhFamily *family, PlhLimitKind kind);
 
+/* What work_mem allows to one node of that family. */
+extern int64 plh_limit_sentences_node_bytes(const PlhProfileImage *image, const PlhFamily *family);
+
 /* What they allow to the whole plan, where that is known and more than to one node. */
 extern void plh_limit_sentences_say_plan(PlhSaid *said, const PlhProfileImage *image);

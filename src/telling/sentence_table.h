@@ -421,8 +421,7 @@ SENTENCE(outside_may_be_free, "both",
 PHRASE(late_all, "the second half has all", "all", NULL)
 PHRASE(late_none, "the second half has nothing", "none", NULL)
 SENTENCE(freed, "malloc keeps much that was freed",
-		 "malloc keeps {bytes} that was freed, besides {other} in use.",
-		 "malloc kept {bytes} that was freed, besides {other} in use.")
+		 "At the last count malloc kept {bytes} that was freed, besides {other} in use.", NULL)
 SENTENCE(freed_until_end, "it lives", "The kernel gets it back when the {noun} ends.", NULL)
 SENTENCE(malloc_by_samples, "samples of malloc are of one statement",
 		 "By its samples, {bytes} of that was allocated for one statement.", NULL)
@@ -735,6 +734,9 @@ SENTENCE(take_baseline, "the same",
 SENTENCE(nodes_within, "a statement holds much, within its limits",
 		 "The running statement's {title} hold {bytes}, no more than its settings allow.",
 		 "The last statement's {title} held {bytes}, no more than the settings allow.")
+SENTENCE(nodes_about, "the same, and little beyond them",
+		 "The running statement's {title} hold {bytes}, at most twice what its settings allow.",
+		 "The last statement's {title} held {bytes}, at most twice what the settings allow.")
 SENTENCE(site_within, "the same, at a call site",
 		 "The most that the running {noun} holds at one site is {bytes} at {site} in {context}.",
 		 "The most that the last {noun} held at one site was {bytes} at {site} in {context}.")

@@ -50,23 +50,43 @@ find_field(const char *name, Size length)
 	return NULL;
 }
 
-/* Append the field whose name begins there, in braces.  Returns what is behind it. */
+/* Texts from this length on are no figures. */
+#define LONG_TEXT 64
+
+static void
+note_field(PlhSaidSentence * said, const Field *field, const char *value)
+{
+	PlhSaidField *noted;
+
+	if (said == NULL || strlen(value) >= LONG_TEXT)
+		return;
+	noted = palloc(sizeof(PlhSaidField));
+	noted->name = field->name;
+	noted->value = value;
+	said->fields = lappend(said->fields, noted);
+}
+
+/*
+ * Append the field whose name begins there, in braces, and note it unless "said" is NULL.  Returns
+ * what is behind it.
+ */
 static const char *
-append_field(StringInfo text, const char *brace, const PlhFields *fields)
+append_field(StringInfo text, const char *brace, const PlhFields *fields, PlhSaidSentence * said)
 {
 	Size		length = strcspn(brace + 1, "}");
 	const Field *field = find_field(brace + 1, length);
 	const char *value;
 
 	Assert(field != NULL);
-	if (field != NULL && field->is_number)
-		appendStringInfo(text, INT64_FORMAT,
-						 *(const int64 *) ((const char *) fields + field->offset));
-	else if (field != NULL)
+	if (field != NULL)
 	{
-		value = *(const char *const *) ((const char *) fields + field->offset);
+		value = field->is_number ?
+			psprintf(INT64_FORMAT, *(const int64 *) ((const char *) fields + field->offset)) :
+			*(const char *const *) ((const char *) fields + field->offset);
 		Assert(value != NULL);
-		appendStringInfoString(text, value != NULL ? value : "?");
+		value = value != NULL ? value : "?";
+		appendStringInfoString(text, value);
+		note_field(said, field, value);
 	}
 	return brace + 1 + length + 1;
 }
@@ -82,7 +102,8 @@ words_of(const Row *row, bool alive, int64 count)
 }
 
 static void
-append_words(StringInfo text, const char *words, const PlhFields *fields)
+append_words(StringInfo text, const char *words, const PlhFields *fields,
+			 PlhSaidSentence * said)
 {
 	while (*words != '\0')
 	{
@@ -91,7 +112,7 @@ append_words(StringInfo text, const char *words, const PlhFields *fields)
 		appendBinaryStringInfo(text, words, length);
 		words += length;
 		if (*words == '{')
-			words = append_field(text, words, fields);
+			words = append_field(text, words, fields, said);
 	}
 }
 
@@ -106,7 +127,10 @@ void
 plh_sentences_say(PlhSaid *said, PlhSentence sentence, bool alive, const PlhFields *fields)
 {
 	StringInfo	text = &said->text;
+	PlhSaidSentence *noted = palloc0(sizeof(PlhSaidSentence));
 
+	noted->sentence = sentence;
+	said->all = lappend(said->all, noted);
 	if (text->len > 0 && text->data[text->len - 1] != '\n')
 		appendStringInfoChar(text, ' ');
 	else
@@ -114,7 +138,7 @@ plh_sentences_say(PlhSaid *said, PlhSentence sentence, bool alive, const PlhFiel
 		said->begins = lappend_int(said->begins, sentence);
 		said->starts = lappend_int(said->starts, text->len);
 	}
-	append_words(text, words_of(&rows[sentence], alive, fields->count), fields);
+	append_words(text, words_of(&rows[sentence], alive, fields->count), fields, noted);
 	if (said->first_end == 0)
 		said->first_end = text->len;
 }
@@ -133,7 +157,7 @@ plh_sentences_phrase(PlhSentence sentence, bool alive, const PlhFields *fields)
 	StringInfoData text;
 
 	initStringInfo(&text);
-	append_words(&text, words_of(&rows[sentence], alive, fields->count), fields);
+	append_words(&text, words_of(&rows[sentence], alive, fields->count), fields, NULL);
 	return text.data;
 }
 

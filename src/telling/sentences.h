@@ -51,11 +51,25 @@ typedef struct PlhFields
 /* Fields for a call: PLH_FIELDS(.age = "5 s"). */
 #define PLH_FIELDS(...) (&(const PlhFields) {__VA_ARGS__})
 
+/* A sentence that was said, with its fields, for programs: long texts are left out. */
+typedef struct PlhSaidSentence
+{
+	PlhSentence sentence;
+	List	   *fields;			/* of PlhSaidField */
+}			PlhSaidSentence;
+
+typedef struct PlhSaidField
+{
+	const char *name;
+	const char *value;
+}			PlhSaidField;
+
 /* What is said, in lines.  Terminals wrap these at their own width. */
 typedef struct PlhSaid
 {
 	StringInfoData text;
 	Size		first_end;		/* where the first sentence ends */
+	List	   *all;			/* of PlhSaidSentence */
 	List	   *begins;			/* of each line, its first sentence */
 	List	   *starts;			/* of each line, where it begins; a name may
 								 * have line breaks, too */

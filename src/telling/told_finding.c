@@ -54,9 +54,9 @@ say_share(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image
 					  image->alive, &fields);
 }
 
-/* Its part of all that was sampled, or the call site that has most of it. */
-static const char *
-share_of(const PlhToldFinding *told, const PlhProfileImage *image)
+/* Fill in its part of all that was sampled, or the call site that has most of it. */
+static void
+tell_share(PlhToldFinding *told, const PlhProfileImage *image)
 {
 	PlhSaid		said;
 
@@ -65,7 +65,8 @@ share_of(const PlhToldFinding *told, const PlhProfileImage *image)
 		say_share(&said, told->finding, image);
 	else if (plh_finding_family(told->finding) != NULL && told->named != NULL)
 		PLH_SAY(&said, image->alive, held_at,.site = told->site_words);
-	return said.text.data;
+	told->share = said.text.data;
+	told->said = said.all;
 }
 
 /* Name the libraries to look at, where the call sites of malloc are not known. */
@@ -119,7 +120,7 @@ plh_told_finding_make(const PlhFinding *finding, const PlhListedSite *listed, co
 	told->context_name = plh_image_findings_contexts(finding, told->named, image);
 	told->query = listed == NULL ? statement.query : listed->query;
 	told->query_id = listed == NULL ? statement.query_id : listed->query_id;
-	told->share = share_of(told, image);
+	tell_share(told, image);
 	origin = plh_finding_origin_find(finding, image, in->stacks);
 	told->phase = plh_phase_name(origin.phase);
 	plh_finding_evidence_say(&evidence, finding, in, &origin);
@@ -127,6 +128,7 @@ plh_told_finding_make(const PlhFinding *finding, const PlhListedSite *listed, co
 		appendStringInfo(&evidence.text, " %s", statement.evidence);
 	find_libraries(told, &evidence, in);
 	told->evidence = evidence.text.data;
+	told->said = list_concat(told->said, evidence.all);
 	plh_advice_on_finding(&next, finding, image, told->named, &origin, &statement);
 	told->next = next.text.data;
 	told->next_summary = plh_sentences_first(&next);

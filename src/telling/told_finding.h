@@ -32,6 +32,7 @@ typedef struct PlhToldFinding
 	int64		query_id;		/* 0: none */
 	const char *share;			/* sentences on its part of the whole */
 	const char *evidence;
+	List	   *said;			/* of PlhSaidSentence: share and evidence */
 	const char *next;
 	const char *next_summary;	/* the first sentence of that */
 	const char *next_id;		/* and its name in the table */

@@ -2,10 +2,12 @@
  * run_scenarios.c
  *	  Runs scenarios, and compares each answer with the one that is expected.
  *
- *	  run_scenarios [--accept] FILE...
+ *	  run_scenarios [--accept | --answers] FILE...
  *
  * Each scenario runs in a process of its own, as a session of a server does.  The result
  * is TAP, one check for each answer; with --accept the answers are written to the files.
+ * With --answers all that is said behind each line is printed, as JSON, for
+ * ../contradictions.
  */
 #include "postgres.h"
 
@@ -18,7 +20,7 @@
 
 /* Run a scenario in a process of its own; its answers are by the index of their lines. */
 static bool
-run(const ScenarioFile *file, char **answers)
+run(const ScenarioFile *file, char **answers, bool prints)
 {
 	FILE	   *told = tmpfile();
 	pid_t		child;
@@ -30,7 +32,8 @@ run(const ScenarioFile *file, char **answers)
 	child = fork();
 	if (child == 0)
 	{
-		scenario_run(file, told);
+		scenario_run(file, told, prints ? stdout : NULL);
+		fflush(stdout);
 		fflush(told);
 		_exit(0);
 	}
@@ -146,7 +149,7 @@ run_file(const char *path, bool accepts)
 	char	  **answers = calloc(file->count, sizeof(char *));
 	int			count = 0;
 
-	if (!run(file, answers))
+	if (!run(file, answers, false))
 	{
 		ok(false, file->title);
 		return;
@@ -167,17 +170,29 @@ run_file(const char *path, bool accepts)
 		scenario_file_accept(file, answers);
 }
 
+/* Print what is said behind each line of a scenario, for programs. */
+static void
+print_answers(const char *path)
+{
+	ScenarioFile *file = scenario_file_read(path);
+
+	(void) run(file, calloc(file->count, sizeof(char *)), true);
+}
+
 int
 main(int argc, char **argv)
 {
+	bool		prints = argc > 1 && strcmp(argv[1], "--answers") == 0;
 	bool		accepts = argc > 1 && strcmp(argv[1], "--accept") == 0;
 
-	if (argc < 2 + accepts)
+	if (argc < 2 + accepts + prints)
 	{
-		fprintf(stderr, "Usage: %s [--accept] FILE...\n", argv[0]);
+		fprintf(stderr, "Usage: %s [--accept | --answers] FILE...\n", argv[0]);
 		return 2;
 	}
-	for (int i = 1 + accepts; i < argc; i++)
+	for (int i = 2; prints && i < argc; i++)
+		print_answers(argv[i]);
+	for (int i = 1 + accepts; !prints && i < argc; i++)
 		run_file(argv[i], accepts);
-	return tests_end();
+	return prints ? 0 : tests_end();
 }

@@ -24,6 +24,7 @@ typedef struct Loop
 
 static const ScenarioFile *file;
 static FILE *told;
+static FILE *answers;			/* for programs; or NULL */
 static Loop loops[DEPTH];
 static int	depth;
 
@@ -140,6 +141,24 @@ look(const char *command, Words *words, int index)
 	return true;
 }
 
+/* Of a loop the turns 1, 2, 4 and so on are, and there is a process to be asked about. */
+static bool
+is_worth_an_answer(void)
+{
+	for (int i = 0; i < depth; i++)
+		if ((loops[i].number & (loops[i].number - 1)) != 0)
+			return false;
+	return scenario_looks_may_answer();
+}
+
+/* What is said now, for programs. */
+static void
+give_answer(int index)
+{
+	fprintf(answers, "{\"of\":\"%s:%d\",\"answer\":%s}\n", file->path, index + 1,
+			scenario_looks_answer());
+}
+
 /* Do what a line says that is no loop. */
 static void
 run_line(Words *words, int index)
@@ -158,6 +177,8 @@ run_line(Words *words, int index)
 		words_fail(words, "\"%s\" is no command", command);
 	words_end(words);
 	scenario_server_keep();
+	if (answers != NULL && is_worth_an_answer())
+		give_answer(index);
 }
 
 static void
@@ -183,10 +204,11 @@ run_lines(int from, int to)
 }
 
 void
-scenario_run(const ScenarioFile *run_file, FILE *run_told)
+scenario_run(const ScenarioFile *run_file, FILE *run_told, FILE *run_answers)
 {
 	file = run_file;
 	told = run_told;
+	answers = run_answers;
 	run_lines(0, file->count);
 	scenario_server_end();
 }

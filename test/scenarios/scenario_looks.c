@@ -89,6 +89,30 @@ explain(Words *words)
 	return scenario_rows_of(&call, words);
 }
 
+bool
+scenario_looks_may_answer(void)
+{
+	return scenario_process_has_begun() &&
+		(!scenario_process.is_over || scenario_process.has_crashed);
+}
+
+const char *
+scenario_looks_answer(void)
+{
+	Words		words = {0};
+	SqlCall		call = {
+		.function = pg_leakhunt_explain,.columns = explain_columns,
+		.argument_count = 3,.shown = "explanation",
+		.arguments = {pid_argument(&words), text_argument("json"), {BoolGetDatum(false)}}
+	};
+	const char *answer;
+
+	scenario_server_begin_look();
+	answer = scenario_rows_of(&call, &words);
+	scenario_server_end_look();
+	return pnstrdup(answer, strcspn(answer, "\n"));
+}
+
 /* report [PID] [COLUMN ...] */
 static const char *
 report(Words *words)

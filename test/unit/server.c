@@ -94,19 +94,45 @@ pg_localtime(const pg_time_t *timep, const pg_tz *tz)
 }
 
 /* As the server's; a program that needs more of lists has its own. */
-__attribute__((weak))
-List *
-lappend_int(List *list, int number)
+static List *
+make_room(List *list, NodeTag type)
 {
 	if (list == NIL)
 	{
 		list = palloc0(sizeof(List));
-		list->type = T_IntList;
+		list->type = type;
 		list->elements = palloc(sizeof(ListCell));
 	}
 	else
 		list->elements = repalloc(list->elements, sizeof(ListCell) * (list->length + 1));
-	list->elements[list->length++].int_value = number;
+	list->length++;
+	return list;
+}
+
+__attribute__((weak))
+List *
+lappend_int(List *list, int number)
+{
+	list = make_room(list, T_IntList);
+	list->elements[list->length - 1].int_value = number;
+	return list;
+}
+
+__attribute__((weak))
+List *
+lappend(List *list, void *datum)
+{
+	list = make_room(list, T_List);
+	list->elements[list->length - 1].ptr_value = datum;
+	return list;
+}
+
+__attribute__((weak))
+List *
+list_concat(List *list, const List *other)
+{
+	for (int i = 0; i < list_length(other); i++)
+		list = lappend(list, other->elements[i].ptr_value);
 	return list;
 }
 
