@@ -504,7 +504,7 @@ COMMENT ON COLUMN pg_leakhunt_suspects.bytes IS
 COMMENT ON COLUMN pg_leakhunt_suspects.bytes_per_hour IS
 'rate of growth, until it last grew; estimate. Null where too little time has passed, or it has stopped; see Counts; in bytes per hour';
 COMMENT ON COLUMN pg_leakhunt_suspects.site IS
-'the function that allocates, as in pg_leakhunt_report; for "contexts" and "query", where the largest part was allocated. Null for the process as a whole, or if no function has 15% of it';
+'the function that allocates, as in pg_leakhunt_report; for "contexts" and "query", where the largest part was allocated, or the function that 80% of it was allocated in or below. For several call sites of one cause, the function that leads to them. Null for the process as a whole, or if no function has 15% of it and none leads to 80%';
 COMMENT ON COLUMN pg_leakhunt_suspects.routine IS
 'the routine in which most of it was allocated, as in pg_leakhunt_report; null where there was none';
 COMMENT ON COLUMN pg_leakhunt_suspects.context_name IS

@@ -94,7 +94,9 @@ put_findings(PlhProfileImage *image, void *arg)
 {
 	Search	   *search = arg;
 	PlhSymbols *symbols = plh_sql_rows_symbols(&search->sink);
-	PlhFoundIn	in = {.image = image,.findings = plh_image_findings_find(image),.symbols = symbols};
+	PlhFoundIn	in = {
+		.image = image,.findings = plh_image_findings_find(image, symbols),.symbols = symbols
+	};
 
 	if (in.findings->count == 0)
 		return;

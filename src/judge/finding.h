@@ -41,8 +41,13 @@ typedef struct PlhSitesFound
 	int64		age_epochs;		/* from the first sample to now, inclusive */
 	int64		early_epochs;	/* from there to the early checkpoint */
 	int64		early_bytes;	/* held at that checkpoint */
+	TimestampTz early_at;		/* when that was; 0 = not known */
 	int64		late_epochs;	/* from there to now */
 	TimestampTz last_at;		/* of the last sample; 0 = not known */
+	int			part_count;		/* of the largest below, where several call
+								 * sites have one cause; else 0 */
+	int			places;			/* how many call sites these are */
+	PlhShare	parts[PLH_SHARES];	/* over all statements */
 } PlhSitesFound;
 
 /* What is known of memory contexts of a family. */
@@ -93,6 +98,16 @@ typedef struct PlhFinding
 		PlhStatementFound statement;
 	};
 } PlhFinding;
+
+/*
+ * Who knows which functions sites have in their stacks.  "find" gives sites of one cause the same
+ * number, from 1 on, and 0 to those of which it knows none.
+ */
+typedef struct PlhCauses
+{
+	void		(*find) (void *arg, const PlhShare *sites, int count, uint32 *causes);
+	void	   *arg;
+} PlhCauses;
 
 typedef struct PlhFindings
 {

@@ -44,6 +44,11 @@ plh_finding_sites(const PlhFinding *finding, const PlhProfileImage *image, int *
 	uint32		position = 0;
 
 	*count = 0;
+	if (plh_finding_subject(finding) == PLH_SUBJECT_SITE && finding->sites.part_count > 0)
+	{
+		*count = finding->sites.part_count;
+		return memcpy(shares, finding->sites.parts, sizeof(PlhShare) * *count);
+	}
 	while (plh_site_suspects_next(&next, &all, &position))
 	{
 		int64		bytes = next.site->counters.live_bytes;

@@ -11,6 +11,7 @@
 #include "judge/course.h"
 #include "judge/process_suspect.h"
 #include "judge/findings.h"
+#include "judge/one_cause.h"
 #include "judge/site_suspects.h"
 #include "reader/collections.h"
 
@@ -19,13 +20,13 @@
 
 /* Is a site in contexts of that family? */
 static bool
-is_in(const PlhJudge *judge, const PlhSiteRecord *site, const PlhFamilyAccount *family)
+is_in(const PlhProfileImage *image, const PlhSiteRecord *site, const PlhFamilyAccount *family)
 {
 	if (plh_lifetime_is_lasting(site->key.lifetime) != family->lasting)
 		return false;
 	if (family->family == NULL)
 		return site->key.context_name == family->largest->context_name;
-	return plh_site_suspects_family(judge->image, site) == family->family;
+	return plh_site_suspects_family(image, site) == family->family;
 }
 
 /* The sites in contexts of that family that hold something, in the order of groups. */
@@ -40,7 +41,7 @@ sites_in(const PlhJudge *judge, const PlhFamilyAccount *family, int *count)
 	*count = 0;
 	while (plh_site_suspects_next(&next, judge, &position))
 	{
-		if (next.site->counters.live_bytes <= 0 || !is_in(judge, next.site, family))
+		if (next.site->counters.live_bytes <= 0 || !is_in(judge->image, next.site, family))
 			continue;
 		sites = plh_array_grow(sites, *count, &room, sizeof(PlhGroupedSite));
 		sites[(*count)++] = next;
@@ -113,7 +114,7 @@ drop_sites_in(PlhJudge *judge, const PlhFamilyAccount *family)
 		const PlhFinding *finding = &findings->list[i];
 
 		if (plh_finding_family(finding) != NULL || finding->site == NULL ||
-			!is_in(judge, finding->site, family))
+			!is_in(judge->image, finding->site, family))
 			findings->list[kept++] = *finding;
 	}
 	findings->count = kept;
@@ -130,7 +131,7 @@ found_in(const PlhJudge *judge, const PlhFamilyAccount *family)
 		const PlhFinding *finding = &judge->findings->list[i];
 
 		if (plh_finding_family(finding) == NULL && finding->site != NULL &&
-			is_in(judge, finding->site, family))
+			is_in(judge->image, finding->site, family))
 			found += finding->bytes;
 	}
 	return found;
@@ -398,7 +399,14 @@ fall_of(const PlhProfileHeader *header)
 PlhFindings *
 plh_findings_make(const PlhProfileImage *image, const PlhBaseline *baseline, TimestampTz counted_to)
 {
-	PlhJudge	judge = {image, NULL, counted_to};
+	return plh_findings_make_by_cause(image, baseline, counted_to, NULL);
+}
+
+PlhFindings *
+plh_findings_make_by_cause(const PlhProfileImage *image, const PlhBaseline *baseline,
+						   TimestampTz counted_to, const PlhCauses *causes)
+{
+	PlhJudge	judge = {image, NULL, counted_to,.causes = causes};
 	PlhFindings *findings = palloc0(sizeof(PlhFindings));
 
 	/* what began later has not grown since, but begun */
@@ -413,6 +421,7 @@ plh_findings_make(const PlhProfileImage *image, const PlhBaseline *baseline, Tim
 	findings->list = palloc(sizeof(PlhFinding) * judge.room);
 	findings->account = plh_account_make(image);
 	plh_site_suspects_judge(&judge);
+	plh_one_cause_merge(&judge);
 	judge_families(&judge);
 	judge_statement(&judge);
 	judge_process(&judge);

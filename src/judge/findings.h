@@ -4,8 +4,8 @@
  *	  and more, contexts, the statement that runs, and what only the process as a whole shows.
  *
  * Nothing is described or symbolized here: that is worth while for the few sites of findings, once
- * suppressed ones are left out.  All sites of a finding have the same stack and context, and so the
- * same suppressions.  Never called inside palloc.
+ * suppressed ones are left out.  A finding is suppressed with the site that it is named after.
+ * Never called inside palloc.
  */
 #pragma once
 
@@ -15,3 +15,8 @@
 
 extern PlhFindings *plh_findings_make(const PlhProfileImage *image, const PlhBaseline *baseline,
 									  TimestampTz counted_to);
+
+/* The same, and sites of one cause are one finding; "causes" may be NULL. */
+extern PlhFindings *plh_findings_make_by_cause(const PlhProfileImage *image,
+											   const PlhBaseline *baseline,
+											   TimestampTz counted_to, const PlhCauses *causes);

@@ -147,9 +147,8 @@ plh_site_suspects_sort(PlhGroupedSite *sites, int count)
 	sort_by_group(sites, count);
 }
 
-/* The sites that are judged, those of one group next to each other. */
-static PlhGroupedSite *
-group_sites(const PlhJudge *judge, int *count)
+PlhGroupedSite *
+plh_site_suspects_group(const PlhJudge *judge, int *count)
 {
 	JudgedName	known[KNOWN_NAMES] = {{0}};
 	int			room = 256;
@@ -169,8 +168,8 @@ group_sites(const PlhJudge *judge, int *count)
 	return sites;
 }
 
-static void
-collect_facts(PlhSuspectFacts *facts, const PlhJudge *judge, const PlhSiteRecord *site)
+void
+plh_site_suspects_collect(PlhSuspectFacts *facts, const PlhJudge *judge, const PlhSiteRecord *site)
 {
 	plh_suspect_collect(facts, judge->image->header, site);
 	facts->counted_to = judge->counted_to;
@@ -217,9 +216,9 @@ kind_of(PlhVerdict verdict)
 	}
 }
 
-/* What is found of a site, or of several under the name of one. */
-static PlhFinding
-finding_on(const PlhSiteRecord *site, const PlhSuspectFacts *facts, const PlhJudgement *judgement)
+PlhFinding
+plh_site_suspects_finding(const PlhSiteRecord *site, const PlhSuspectFacts *facts,
+						  const PlhJudgement *judgement)
 {
 	return (PlhFinding)
 	{
@@ -247,6 +246,7 @@ finding_on(const PlhSiteRecord *site, const PlhSuspectFacts *facts, const PlhJud
 				.age_epochs = facts->age_epochs,
 				.early_epochs = facts->early.epochs,
 				.early_bytes = facts->early.live_bytes,
+				.early_at = facts->early.at,
 				.late_epochs = judgement->late_epochs,
 				.last_at = facts->last_at
 		}
@@ -262,7 +262,7 @@ judge_facts(PlhJudge *judge, const PlhSiteRecord *site,
 
 	if (only_leaks ? plh_suspect_leaks(facts, &judgement) : judgement.verdict != PLH_VERDICT_NONE)
 	{
-		PlhFinding	finding = finding_on(site, facts, &judgement);
+		PlhFinding	finding = plh_site_suspects_finding(site, facts, &judgement);
 
 		plh_site_suspects_add(judge, &finding);
 	}
@@ -321,7 +321,7 @@ judge_lasting(PlhJudge *judge, const PlhGroupedSite *sites, int count,
 
 	for (int i = 0; i < count; i++)
 	{
-		collect_facts(&facts, judge, sites[i].site);
+		plh_site_suspects_collect(&facts, judge, sites[i].site);
 		judge_facts(judge, sites[i].site, &facts, true);
 	}
 	if (judge->findings->count > found_before)
@@ -334,7 +334,7 @@ judge_lasting(PlhJudge *judge, const PlhGroupedSite *sites, int count,
 	if (sum->sites > 1 && (sum->statements == 1 || sum->live_bytes >= PLH_SUSPECT_LARGE_BYTES))
 		for (int i = 0; i < count; i++)
 		{
-			collect_facts(&facts, judge, sites[i].site);
+			plh_site_suspects_collect(&facts, judge, sites[i].site);
 			plh_suspect_pool_early(sum, sites[i].site, &facts);
 		}
 
@@ -406,7 +406,7 @@ add_up(PlhSuspectFacts *sum, const PlhJudge *judge, const PlhGroupedSite *sites,
 	{
 		const PlhSiteRecord *site = sites[i].site;
 
-		collect_facts(&facts, judge, site);
+		plh_site_suspects_collect(&facts, judge, site);
 		plh_suspect_pool(sum, &facts);
 		if (site->counters.live_bytes > largest->counters.live_bytes)
 			largest = site;
@@ -445,19 +445,27 @@ judge_group(PlhJudge *judge, const PlhGroupedSite *sites, int count)
 	judge_lasting(judge, sites, count, &sum, largest);
 }
 
+int
+plh_site_suspects_group_end(const PlhGroupedSite *sites, int begin, int count)
+{
+	int			end = begin + 1;
+
+	while (end < count && sites[end].group == sites[begin].group &&
+		   sites[end].lifetime == sites[begin].lifetime)
+		end++;
+	return end;
+}
+
 /* Judge all sites, group by group. */
 void
 plh_site_suspects_judge(PlhJudge *judge)
 {
 	int			count;
-	PlhGroupedSite *sites = group_sites(judge, &count);
+	PlhGroupedSite *sites = plh_site_suspects_group(judge, &count);
 
 	for (int begin = 0, end; begin < count; begin = end)
 	{
-		for (end = begin + 1; end < count; end++)
-			if (sites[end].group != sites[begin].group ||
-				sites[end].lifetime != sites[begin].lifetime)
-				break;
+		end = plh_site_suspects_group_end(sites, begin, count);
 		judge_group(judge, &sites[begin], end - begin);
 	}
 	pfree(sites);

@@ -32,6 +32,7 @@ typedef struct PlhJudge
 	int			room;			/* of the list */
 	PlhStatementSamples statement;	/* what samples tell of it */
 	PlhShare	shares[PLH_SHARES]; /* its largest sites */
+	const PlhCauses *causes;	/* who knows functions; NULL: nobody does */
 } PlhJudge;
 
 /*
@@ -52,6 +53,19 @@ plh_site_suspects_compare(const PlhGroupedSite *left, const PlhGroupedSite *righ
 
 extern bool plh_site_suspects_next(PlhGroupedSite *next, const PlhJudge *judge, uint32 *position);
 extern void plh_site_suspects_sort(PlhGroupedSite *sites, int count);
+
+/* The sites that are judged, those of one group next to each other. */
+extern PlhGroupedSite *plh_site_suspects_group(const PlhJudge *judge, int *count);
+
+/* The end of the group that begins at sites[begin]. */
+extern int	plh_site_suspects_group_end(const PlhGroupedSite *sites, int begin, int count);
+
+/* The facts of a site, and what is found of one, or of several under the name of one. */
+extern void plh_site_suspects_collect(PlhSuspectFacts *facts, const PlhJudge *judge,
+									  const PlhSiteRecord *site);
+extern PlhFinding plh_site_suspects_finding(const PlhSiteRecord *site,
+											const PlhSuspectFacts *facts,
+											const PlhJudgement *judgement);
 extern void plh_site_suspects_judge(PlhJudge *judge);
 extern void plh_site_suspects_add(PlhJudge *judge, const PlhFinding *finding);
 extern const PlhFamily *plh_site_suspects_family(const PlhProfileImage *image,

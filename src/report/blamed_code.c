@@ -61,31 +61,42 @@ library_of(const PlhFrameText *frame)
 	return name != NULL && strstr(name, ".so") != NULL ? name : NULL;
 }
 
+/*
+ * Does a frame of a library only pass a call on?  Hooks call the server's functions of these names
+ * to do the work.
+ */
+static bool
+passes_on(const PlhStackText *stack, int index)
+{
+	while (--index >= 0)
+		if (library_of(&stack->frames[index]) == NULL)
+			return stack->frames[index].function != NULL &&
+				strncmp(stack->frames[index].function, "standard_", strlen("standard_")) == 0;
+	return false;
+}
+
+const char *
+plh_blamed_code_extension(const PlhStackText *stack, int index)
+{
+	const char *library = library_of(&stack->frames[index]);
+
+	return library == NULL || plh_blamed_code_language(library) != NULL ||
+		is_own_library(library) || passes_on(stack, index) ? NULL : library;
+}
+
 PlhBlamedCode
 plh_blamed_code_find(const PlhStackText *stack)
 {
 	PlhBlamedCode code = {NULL, NULL};
-	bool		passes_on = false;
 
-	for (int i = 0; i < stack->frame_count; i++)
+	for (int i = 0; i < stack->frame_count && code.library == NULL; i++)
 	{
-		const PlhFrameText *frame = &stack->frames[i];
-		const char *library = library_of(frame);
+		const char *library = library_of(&stack->frames[i]);
 
-		/* hooks call the server's functions of these names to do the work */
-		if (library == NULL)
-			passes_on = frame->function != NULL &&
-				strncmp(frame->function, "standard_", strlen("standard_")) == 0;
-		else if (plh_blamed_code_language(library) != NULL)
-		{
-			code.language = plh_blamed_code_language(library);
+		code.library = plh_blamed_code_extension(stack, i);
+		code.language = library == NULL ? NULL : plh_blamed_code_language(library);
+		if (code.language != NULL)
 			break;
-		}
-		else if (!passes_on && !is_own_library(library))
-		{
-			code.library = library;
-			break;
-		}
 	}
 	return code;
 }

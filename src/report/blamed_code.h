@@ -26,6 +26,9 @@ extern const char *plh_blamed_code_language(const char *library);
 /* The nearest to the allocation, but for hooks that only pass a call on to the server. */
 extern PlhBlamedCode plh_blamed_code_find(const PlhStackText *stack);
 
+/* The library of a frame, if it may be blamed; else NULL. */
+extern const char *plh_blamed_code_extension(const PlhStackText *stack, int index);
+
 /* Is nothing known of the call site but its address?  A word like [no stack] is none. */
 extern bool plh_blamed_code_lacks_name(const PlhStackText *stack);
 

@@ -249,6 +249,30 @@ static const char *const catalog_caches[] = {
 	"logicalrep_partition_open", "logicalrep_rel_open"
 };
 
+/*
+ * What every process, statement, expression or call passes through.
+ */
+static const char *const entries[] = {
+	"AutoVacLauncherMain", "AutoVacWorkerMain", "AuxiliaryProcessMain", "BackendMain", "BackendRun",
+	"BackendStartup", "BackgroundWorkerMain", "DirectFunctionCall1Coll", "DirectFunctionCall2Coll",
+	"ExecInterpExpr", "ExecInterpExprStillValid", "ExecProcNode", "ExecProcNodeFirst",
+	"ExecProcNodeInstr", "ExecResult", "ExecScan", "ExecutePlan", "ExecutorRun",
+	"FunctionCall0Coll", "FunctionCall1Coll", "FunctionCall2Coll", "FunctionCall3Coll",
+	"FunctionCall4Coll", "FunctionCall5Coll", "FunctionCall6Coll", "FunctionCallInvoke",
+	"InputFunctionCall", "OidFunctionCall0Coll", "OidFunctionCall1Coll", "OidFunctionCall2Coll",
+	"OidInputFunctionCall", "OidOutputFunctionCall", "OutputFunctionCall", "PortalRun",
+	"PortalRunFetch", "PortalRunMulti", "PortalRunSelect", "PortalRunUtility", "PortalStart",
+	"PostgresMain", "PostgresSingleUserMain", "PostmasterMain", "ProcessQuery", "ProcessUtility",
+	"ProcessUtilitySlow", "SPI_cursor_fetch", "SPI_cursor_open", "SPI_exec", "SPI_execute",
+	"SPI_execute_extended", "SPI_execute_plan", "SPI_execute_plan_extended",
+	"SPI_execute_plan_with_paramlist", "SPI_execute_snapshot", "SPI_execute_with_args",
+	"ServerLoop", "StartBackgroundWorker", "StartChildProcess", "_SPI_execute_plan", "__clone3",
+	"__libc_start_call_main", "__libc_start_main", "__libc_start_main_impl", "_start", "clone",
+	"clone3", "exec_bind_message", "exec_execute_message", "exec_parse_message",
+	"exec_simple_query", "fmgr_security_definer", "main", "postmaster_child_launch",
+	"standard_ExecutorRun", "standard_ProcessUtility", "start_thread"
+};
+
 /* What is known of the functions of each list: PLH_FUNCTION_*. */
 static const struct
 {
@@ -262,7 +286,8 @@ static const struct
 	{pruned_wrappers, lengthof(pruned_wrappers), PLH_FUNCTION_WRAPPER | PLH_FUNCTION_PRUNED},
 	{wrappers, lengthof(wrappers), PLH_FUNCTION_WRAPPER},
 	{bounded_caches, lengthof(bounded_caches), PLH_FUNCTION_BOUNDED_CACHE},
-	{catalog_caches, lengthof(catalog_caches), PLH_FUNCTION_CATALOG_CACHE}
+	{catalog_caches, lengthof(catalog_caches), PLH_FUNCTION_CATALOG_CACHE},
+	{entries, lengthof(entries), PLH_FUNCTION_ENTRY}
 };
 
 /*

@@ -43,6 +43,12 @@
  */
 #define PLH_FUNCTION_PRUNED 0x10
 
+/*
+ * All that a process does passes through the function, or all that a statement, an expression or a
+ * call does: that it stands in a stack says nothing.
+ */
+#define PLH_FUNCTION_ENTRY 0x20
+
 /* At most this many functions have PLH_FUNCTION_ALLOCATOR. */
 #define PLH_MAX_ALLOCATORS 32
 

@@ -370,7 +370,8 @@ tell_profile(Telling *telling, const PlhSuppressions *suppressions)
 								   plh_size_sentences_own_bytes(process),
 								   image->alive ? process->now :
 								   image->header->census_at);
-	telling->findings = plh_findings_make(image, process->baseline, until);
+	telling->findings = plh_image_findings_make(image, process->baseline, until,
+												telling->symbols);
 	plh_size_sentences_say_parts(&telling->said, process, telling->findings->account);
 	if (has_course)
 		plh_size_sentences_say_course(&telling->said, process, &telling->course);

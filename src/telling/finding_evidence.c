@@ -11,6 +11,7 @@
 #include "judge/course.h"
 #include "judge/process_kind.h"
 #include "judge/suspect.h"
+#include "profile/shared_frames.h"
 #include "reader/server_locks.h"
 #include "report/context_list.h"
 #include "report/words.h"
@@ -90,9 +91,22 @@ say_unwritten(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *i
 }
 
 /*
- * What was gained in each epoch: of a long transaction, each second is one, and of a process
- * without transactions, too.
+ * What was gained in each second, of one transaction, or of a process without any.  Seconds in
+ * which nothing was sampled count as others do.
  */
+static void
+say_rate_of_time(PlhSaid *said, const PlhFinding *finding, bool alive)
+{
+	const PlhSitesFound *sites = &finding->sites;
+	double		seconds = ((double) sites->last_at - (double) sites->early_at) / USECS_PER_SEC;
+
+	if (sites->early_at != 0 && seconds >= 1.0)
+		PLH_SAY(said, alive, rates_by_second,
+				.rate = plh_words_size((int64) (finding->late_bytes / seconds)),
+				.span = plh_words_span(sites->early_at, sites->last_at));
+}
+
+/* What was gained in each epoch: of a long transaction, each second is one. */
 static void
 say_rates(PlhSaid *said, const PlhFinding *finding)
 {
@@ -113,7 +127,10 @@ say_leak(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image)
 {
 	say_left(said, finding, image->alive);
 	say_unwritten(said, finding, image);
-	say_rates(said, finding);
+	if (finding->sites.transactions <= 1)
+		say_rate_of_time(said, finding, image->alive);
+	else
+		say_rates(said, finding);
 }
 
 /* Growth since the baseline, and why it is not called a leak. */
@@ -536,38 +553,100 @@ is_worth(const PlhFunctionShares *shares, int64 bytes)
 	return plh_function_shares_percent(shares, bytes) >= PLH_LEAST_PERCENT;
 }
 
+/* Do the call sites that are told have as much as a function that is shared? */
+static bool
+are_most(const PlhFunctionShares *shares)
+{
+	int64		bytes = 0;
+
+	for (int i = 0; i < shares->told; i++)
+		bytes += shares->functions[i].bytes;
+	return bytes >= PLH_SHARED_PART * shares->all;
+}
+
+/* The function that most of it was allocated in, or in functions that it calls. */
+static void
+say_shared(PlhSaid *said, const PlhSharedFunction *shared)
+{
+	const PlhFields fields = {
+		.percent = psprintf("%.0f", plh_shared_function_percent(shared)),
+		.name = shared->site,
+		.count = shared->is_site ? shared->ways : shared->places
+	};
+
+	if (shared->is_site)
+		plh_sentences_say(said, shared->has_more ? PLH_SAYS_shared_frame_site_least :
+						  PLH_SAYS_shared_frame_site, true, &fields);
+	else
+		plh_sentences_say(said, shared->has_more ? PLH_SAYS_shared_frame_least :
+						  PLH_SAYS_shared_frame, true, &fields);
+}
+
 /* Which functions have most of it, and where the rest is. */
 static void
-say_shares(PlhSaid *said, const PlhFinding *finding, const PlhFoundIn *in)
+say_told_shares(PlhSaid *said, const PlhFunctionShares *shares, bool alive)
 {
-	PlhFunctionShares shares;
 	StringInfoData list;
 
-	plh_function_shares_add_up(&shares, finding, in->image, in->stacks);
-	if (shares.told == 0)
-	{
-		if (shares.count > 0 && is_worth(&shares, shares.functions[0].bytes))
-			PLH_SAY(said, true, scattered,
-					.percent = percent(&shares, shares.functions[0].bytes, true));
-		return;
-	}
 	initStringInfo(&list);
-	for (int i = 0; i < shares.told; i++)
+	for (int i = 0; i < shares->told; i++)
 		appendStringInfo(&list, "%s%s", i == 0 ? "" : ", ",
-						 share_phrase(&shares, &shares.functions[i]));
+						 share_phrase(shares, &shares->functions[i]));
 	PLH_SAY(said, true, shares,.list = list.data);
-	if (is_worth(&shares, shares.others))
+	if (is_worth(shares, shares->others))
 	{
 		const PlhFields fields = {
-			.percent = percent(&shares, shares.others, false),
-			.most = percent(&shares, shares.others_most, true)
+			.percent = percent(shares, shares->others, false),
+			.most = percent(shares, shares->others_most, true)
 		};
 
-		plh_sentences_say(said, shares.has_more ? PLH_SAYS_shares_many : PLH_SAYS_shares_other,
-						  in->image->alive, &fields);
+		plh_sentences_say(said, shares->has_more ? PLH_SAYS_shares_many : PLH_SAYS_shares_other,
+						  alive, &fields);
 	}
-	if (is_worth(&shares, shares.unknown))
-		PLH_SAY(said, true, shares_unknown,.percent = percent(&shares, shares.unknown, false));
+	if (is_worth(shares, shares->unknown))
+		PLH_SAY(said, true, shares_unknown,.percent = percent(shares, shares->unknown, false));
+}
+
+/*
+ * Which functions have most of it.  Where the call sites that would be told have little, the one
+ * function is told that most of it has in common.  If that is a call site itself, which is called
+ * in many ways, its largest stacks would only look as if there were others.
+ */
+static void
+say_shares(PlhSaid *said, const PlhFinding *finding, const PlhSharedFunction *shared,
+		   const PlhFoundIn *in)
+{
+	PlhFunctionShares shares;
+
+	plh_function_shares_add_up(&shares, finding, in->image, in->stacks);
+	if (shared != NULL && !are_most(&shares))
+	{
+		say_shared(said, shared);
+		if (shared->is_site)
+			return;
+	}
+	if (shares.told > 0)
+		say_told_shares(said, &shares, in->image->alive);
+	else if (shared == NULL && shares.count > 0 && is_worth(&shares, shares.functions[0].bytes))
+		PLH_SAY(said, true, scattered,
+				.percent = percent(&shares, shares.functions[0].bytes, true));
+}
+
+/* The same of contexts in which no call site has much. */
+static void
+say_shared_of_contexts(PlhSaid *said, const PlhFindingOrigin * origin)
+{
+	if (origin->shared != NULL)
+		say_shared(said, origin->shared);
+}
+
+/* Which of several call sites of one cause have most of it. */
+static void
+say_parts_of_cause(PlhSaid *said, const PlhFinding *finding, const PlhSharedFunction *shared,
+				   const PlhFoundIn *in)
+{
+	if (finding->sites.part_count > 0 && shared != NULL && shared->places > 1)
+		say_shares(said, finding, shared, in);
 }
 
 /* How much a transaction holds in which no statement runs. */
@@ -592,7 +671,7 @@ say_statement(PlhSaid *said, const PlhFinding *finding, const PlhFoundIn *in,
 		say_waiting(said, finding, in->image, &holder);
 	else
 		say_total(said, finding, in->image, noun, !is_over && in->image->alive);
-	say_shares(said, finding, in);
+	say_shares(said, finding, origin->shared, in);
 	say_limits(said, finding, in, origin);
 	if (in->image->alive && !is_over)
 		say_end(said, noun);
@@ -600,12 +679,12 @@ say_statement(PlhSaid *said, const PlhFinding *finding, const PlhFoundIn *in,
 
 /* What cursors hold that are open. */
 static void
-say_cursors(PlhSaid *said, const PlhFinding *finding, const PlhFoundIn *in,
-			const PlhHolder *holder)
+say_cursors(PlhSaid *said, const PlhFinding *finding, const PlhSharedFunction *shared,
+			const PlhFoundIn *in, const PlhHolder *holder)
 {
 	plh_holder_sentences_say(said, holder, in->findings->account, in->image);
 	if (finding->kind == PLH_KIND_STATEMENT)
-		say_shares(said, finding, in);
+		say_shares(said, finding, shared, in);
 	plh_holder_sentences_say_end(said, holder, in->image->alive);
 }
 
@@ -705,7 +784,7 @@ plh_finding_evidence_say(PlhSaid *said, const PlhFinding *finding, const PlhFoun
 
 	if (plh_holder_sentences_explain(&holder, finding))
 	{
-		say_cursors(said, finding, in, &holder);
+		say_cursors(said, finding, origin->shared, in, &holder);
 		return;
 	}
 	switch (finding->kind)
@@ -713,20 +792,25 @@ plh_finding_evidence_say(PlhSaid *said, const PlhFinding *finding, const PlhFoun
 		case PLH_KIND_SITE_LEAKS:
 		case PLH_KIND_MALLOC_SITE_LEAKS:
 			say_leak(said, finding, image);
+			say_parts_of_cause(said, finding, origin->shared, in);
 			break;
 		case PLH_KIND_SITE_HOLDS:
 			say_held(said, finding, image);
+			say_parts_of_cause(said, finding, origin->shared, in);
 			break;
 		case PLH_KIND_SITE_GROWS:
 			say_growth(said, finding, image->alive);
+			say_parts_of_cause(said, finding, origin->shared, in);
 			break;
 		case PLH_KIND_CONTEXTS_GROW:
 		case PLH_KIND_CONTEXTS_HOLD:
 		case PLH_KIND_DECODING:
 			say_contexts(said, finding, image, origin);
+			say_shared_of_contexts(said, origin);
 			break;
 		case PLH_KIND_CACHE_GROWS:
 			say_cache(said, finding, image, origin);
+			say_shared_of_contexts(said, origin);
 			break;
 		case PLH_KIND_STATEMENT:
 			say_statement(said, finding, in, origin);

@@ -78,6 +78,24 @@ put_names(StringInfo json, const PlhToldFinding *told)
 	plh_json_put_text(json, "libraries", told->libraries);
 }
 
+/* The function that most of it was allocated in or below; null where a call site says that. */
+static void
+put_shared(StringInfo json, const PlhSharedFunction *shared)
+{
+	plh_json_key(json, "shared_frame");
+	if (shared == NULL)
+	{
+		plh_json_null(json);
+		return;
+	}
+	plh_json_open(json, '{');
+	plh_json_put_text(json, "function", shared->function);
+	plh_json_put_number(json, "percent", (int64) rint(plh_shared_function_percent(shared)));
+	plh_json_put_number(json, "places", shared->places);
+	plh_json_put_flag(json, "has_more_places", shared->has_more);
+	plh_json_close(json, '}');
+}
+
 static void
 put_finding(StringInfo json, const PlhToldFinding *told)
 {
@@ -86,6 +104,7 @@ put_finding(StringInfo json, const PlhToldFinding *told)
 	plh_json_put_text(json, "kind", kind_name(told->finding->kind));
 	put_figures(json, told->finding);
 	put_names(json, told);
+	put_shared(json, told->shared);
 	plh_json_put_text(json, "answer", plh_verdict_words_of_kind(told->finding->kind)->answer);
 	plh_json_put_text(json, "share", told->share);
 	plh_json_put_text(json, "evidence", told->evidence);

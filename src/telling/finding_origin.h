@@ -9,6 +9,7 @@
 #include "judge/finding.h"
 #include "report/stack_text.h"
 #include "telling/phase.h"
+#include "telling/shared_function.h"
 
 /* What is known of nearly all that was sampled of it. */
 typedef struct PlhFindingOrigin
@@ -22,6 +23,10 @@ typedef struct PlhFindingOrigin
 
 	const PlhFamily *family;	/* what is known of the server's own code that
 								 * allocated; else NULL */
+
+	const PlhSharedFunction *shared;	/* that most of it was allocated in or
+										 * below; NULL: none, or a call site
+										 * says it */
 }			PlhFindingOrigin;
 
 /* Of findings on contexts or on a statement.  Without texts of stacks nothing is known. */

@@ -1,6 +1,6 @@
 /*
  * function_shares.c
- *	  Which functions have most of what a statement holds.
+ *	  Which functions have most of what a statement holds, or several call sites of one cause.
  */
 #include "postgres.h"
 
@@ -9,9 +9,12 @@
 #include "report/listed_site.h"
 #include "telling/function_shares.h"
 
-/* The share of one site. */
+/*
+ * The share of one site.  Of several call sites of one cause, which may be of one function, each is
+ * told by its line.
+ */
 static PlhFunctionShare
-describe(const PlhShare *share, const PlhProfileImage *image, PlhStackTexts *texts)
+describe(const PlhShare *share, bool by_line, const PlhProfileImage *image, PlhStackTexts *texts)
 {
 	PlhSiteFacts facts;
 	PlhListedSite listed;
@@ -26,7 +29,9 @@ describe(const PlhShare *share, const PlhProfileImage *image, PlhStackTexts *tex
 	described.nameless = plh_blamed_code_nameless(&listed.stack);
 	described.function = listed.stack.frames[listed.stack.site_frame].function;
 	caller = plh_blamed_code_caller(&listed.stack);
-	if (caller != NULL)
+	if (by_line)
+		described.function = described.site;
+	else if (caller != NULL)
 		described.function = psprintf("functions called by %s", caller);
 	else if (described.function == NULL)
 		described.function = described.site;
@@ -118,13 +123,13 @@ told_of(const PlhFunctionShares *shares)
  * these.
  */
 static void
-find_rest(PlhFunctionShares *shares, const PlhStatementFound *statement)
+find_rest(PlhFunctionShares *shares, const PlhShare *sites, int count)
 {
 	int64		rest = shares->all;
 
-	shares->has_more = statement->share_count == PLH_SHARES;
+	shares->has_more = count == PLH_SHARES;
 	if (shares->has_more)
-		shares->others_most = statement->shares[PLH_SHARES - 1].bytes;
+		shares->others_most = sites[PLH_SHARES - 1].bytes;
 	for (int i = 0; i < shares->count; i++)
 	{
 		rest -= shares->functions[i].bytes;
@@ -139,19 +144,31 @@ find_rest(PlhFunctionShares *shares, const PlhStatementFound *statement)
 		shares->unknown = rest;
 }
 
+/* The largest sites of what it is about; none where it is about one site, or no statement. */
+static const PlhShare *
+shares_of(const PlhFinding *finding, int *count)
+{
+	bool		is_of_sites = plh_finding_subject(finding) == PLH_SUBJECT_SITE;
+
+	*count = is_of_sites ? finding->sites.part_count : finding->statement.share_count;
+	return is_of_sites ? finding->sites.parts : finding->statement.shares;
+}
+
 void
 plh_function_shares_add_up(PlhFunctionShares *shares, const PlhFinding *finding,
 						   const PlhProfileImage *image, PlhStackTexts *texts)
 {
-	const PlhStatementFound *statement = &finding->statement;
+	bool		is_of_sites = plh_finding_subject(finding) == PLH_SUBJECT_SITE;
+	int			count;
+	const PlhShare *sites = shares_of(finding, &count);
 
 	memset(shares, 0, sizeof(*shares));
-	for (int i = 0; i < statement->share_count; i++)
+	for (int i = 0; i < count; i++)
 	{
-		shares->all += statement->shares[i].bytes;
+		shares->all += sites[i].bytes;
 		if (texts != NULL)
 		{
-			PlhFunctionShare share = describe(&statement->shares[i], image, texts);
+			PlhFunctionShare share = describe(&sites[i], is_of_sites, image, texts);
 
 			add_share(shares, &share);
 		}
@@ -165,7 +182,7 @@ plh_function_shares_add_up(PlhFunctionShares *shares, const PlhFinding *finding,
 	qsort(shares->functions, shares->count, sizeof(PlhFunctionShare), compare_shares);
 	put_named_forward(shares);
 	shares->told = told_of(shares);
-	find_rest(shares, statement);
+	find_rest(shares, sites, count);
 }
 
 bool

@@ -1,6 +1,6 @@
 /*
  * function_shares.h
- *	  Which functions have most of what a statement holds.
+ *	  Which functions have most of what a statement holds, or several call sites of one cause.
  *
  * A function that is called from several places is one to the reader: its sites are added up, and
  * told without a line where that is not the same.  Those without a name are added up by their

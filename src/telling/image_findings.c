@@ -13,15 +13,26 @@
 #include "report/context_list.h"
 #include "telling/site_family.h"
 #include "telling/image_findings.h"
+#include "telling/shared_function.h"
 
 PlhFindings *
-plh_image_findings_find(const PlhProfileImage *image)
+plh_image_findings_make(const PlhProfileImage *image, const PlhBaseline *baseline,
+						TimestampTz counted_to, PlhSymbols *symbols)
 {
-	const PlhProfileHeader *header = image->header;
+	PlhNamedCauses named = {image, symbols};
+	const PlhCauses causes = {plh_shared_function_causes, &named};
 
-	return plh_findings_make(image, plh_baseline_file_read(plh_profile_directory_path(), image),
-							 image->alive ? GetCurrentTimestamp() :
-							 header->counters.last_at);
+	return plh_findings_make_by_cause(image, baseline, counted_to,
+									  symbols == NULL ? NULL : &causes);
+}
+
+PlhFindings *
+plh_image_findings_find(const PlhProfileImage *image, PlhSymbols *symbols)
+{
+	return plh_image_findings_make(image,
+								   plh_baseline_file_read(plh_profile_directory_path(), image),
+								   image->alive ? GetCurrentTimestamp() :
+								   image->header->counters.last_at, symbols);
 }
 
 /* Is a site in the server itself, and not in a library? */

@@ -10,8 +10,16 @@
 #include "report/listed_site.h"
 #include "telling/suppression.h"
 
-/* Up to now, or to the end of its process; in the current memory context. */
-extern PlhFindings *plh_image_findings_find(const PlhProfileImage *image);
+/*
+ * Up to now, or to the end of its process; in the current memory context.  With symbols, call sites
+ * of one cause are one finding; they may be NULL.
+ */
+extern PlhFindings *plh_image_findings_find(const PlhProfileImage *image, PlhSymbols *symbols);
+
+/* The same up to then, with a baseline that may be NULL. */
+extern PlhFindings *plh_image_findings_make(const PlhProfileImage *image,
+											const PlhBaseline *baseline,
+											TimestampTz counted_to, PlhSymbols *symbols);
 
 /* What comes of a finding that has a site, when that is described. */
 typedef enum PlhShown

@@ -130,6 +130,7 @@ SENTENCE(contexts_are, "before findings", "{list}", NULL)
 SECTION("A finding: what it is about")
 SENTENCE(verdict, "each of the three largest findings", "Verdict: {verdict} {cause}.", NULL)
 PHRASE(cause_site, "a call site", "at {site} in {context}", NULL)
+PHRASE(cause_sites, "several call sites of one cause", "at {count} call sites of {site} in {context}", NULL)
 PHRASE(cause_contexts, "memory contexts", "{title}", NULL)
 PHRASE(cause_statement, "a statement",
 	   "the running statement or transaction", "the last statement or transaction")
@@ -192,6 +193,9 @@ SENTENCE(part_unwritten, "part of it takes no memory",
 PLURAL(rates, "a leak",
 	   "It grew by {late} in the last transaction, and by {early} per transaction over the {early_count} before.",
 	   "It grew by {late} per transaction over the last {count} transactions, and by {early} over the {early_count} before.", NULL, NULL)
+SENTENCE(rates_by_second, "the same, in one transaction or in none",
+		 "It grew by {rate} per second in the last {span} of its growth.",
+		 "It had grown by {rate} per second in the last {span} of its growth.")
 SENTENCE(rates_seconds, "its transactions were long",
 		 "Of a long transaction, each second counts as one.", NULL)
 SENTENCE(rates_all, "other transactions allocated nothing there",
@@ -272,6 +276,16 @@ SENTENCE(shares_other, "others have some, too",
 		 "{percent}% was at other call sites, none above {most}%.")
 SENTENCE(shares_unknown, "part of it was not sampled",
 		 "No call site is known for the other {percent}%: free space, rounding, and what was not sampled.", NULL)
+PLURAL(shared_frame, "one function leads to most of it",
+	   "By its samples, {percent}% of it was allocated in {name} and the functions that it calls, at one call site.",
+	   "By its samples, {percent}% of it was allocated in {name} and the functions that it calls, at {count} call sites.", NULL, NULL)
+SENTENCE(shared_frame_least, "the same, where only the largest stacks are known",
+		 "By its samples, {percent}% of it was allocated in {name} and the functions that it calls, at {count} call sites or more.", NULL)
+PLURAL(shared_frame_site, "one function has most of it, and none of the stacks that lead to it has much",
+	   "By its samples, {percent}% of it was allocated in {name}, which was called in one way.",
+	   "By its samples, {percent}% of it was allocated in {name}, which was called in {count} different ways.", NULL, NULL)
+SENTENCE(shared_frame_site_least, "the same, where only the largest stacks are known",
+		 "By its samples, {percent}% of it was allocated in {name}, which was called in at least {count} different ways.", NULL)
 SENTENCE(scattered, "no call site has much",
 		 "By its samples, no call site has more than {percent}% of it.", NULL)
 SENTENCE(statement_part, "contexts of one kind have much of it",
@@ -894,6 +908,7 @@ PHRASE(log_decoding, "decoding", "process {pid} holds much memory to decode tran
 PHRASE(log_statement, "a statement", "process {pid} runs a statement or transaction that holds much memory: {bytes}", NULL)
 PHRASE(log_statement_at, "a statement, and where", "process {pid} runs a statement or transaction that holds much memory: {bytes}, the largest part {cause}", NULL)
 PHRASE(log_waiting, "open cursors, or an idle transaction", "process {pid} holds much memory for {cause}: {bytes}", NULL)
+PHRASE(log_statement_shared, "the same, where one function leads to most of it", "process {pid} runs a statement or transaction that holds much memory: {bytes}, {percent}% of it allocated in {name} and the functions that it calls", NULL)
 PHRASE(log_malloc, "malloc", "process {pid} holds memory from malloc: {bytes} outside of memory contexts", NULL)
 PHRASE(log_mapped, "mapped memory", "process {pid} maps more and more memory: {bytes}", NULL)
 PHRASE(log_outside, "memory outside of contexts, where malloc does not tell what it has",

@@ -15,9 +15,24 @@
 #include "telling/told_finding.h"
 #include "telling/verdict_words.h"
 
+/* Is it about several call sites, to which one function leads? */
+static bool
+is_of_one_cause(const PlhFinding *finding)
+{
+	return plh_finding_subject(finding) == PLH_SUBJECT_SITE && finding->sites.part_count > 0;
+}
+
+/* Are these more than one, and is it known to which function they belong? */
+static bool
+has_places(const PlhFinding *finding, const PlhSharedFunction *shared)
+{
+	return is_of_one_cause(finding) && shared != NULL && shared->places > 1;
+}
+
 /* What it is about, by itself. */
 static const char *
-what_about(const PlhFinding *finding, const PlhListedSite *listed, const PlhProfileImage *image,
+what_about(const PlhFinding *finding, const PlhListedSite *listed,
+		   const PlhSharedFunction *shared, const PlhProfileImage *image,
 		   const PlhHolder *holder)
 {
 	const PlhFamilyAccount *family = plh_finding_family(finding);
@@ -35,17 +50,40 @@ what_about(const PlhFinding *finding, const PlhListedSite *listed, const PlhProf
 		fields.site = plh_blamed_code_site(&listed->stack);
 		fields.context = listed->context_name;
 	}
+	if (has_places(finding, shared))
+	{
+		fields.site = shared->site;
+		fields.count = shared->places;
+		return plh_sentences_phrase(PLH_SAYS_cause_sites, image->alive, &fields);
+	}
 	return plh_sentences_phrase(plh_verdict_words_of_kind(finding->kind)->cause,
 								image->alive && !is_over, &fields);
 }
 
+/* The function that most of it was allocated in or below, where no single call site says that. */
+static const PlhSharedFunction *
+find_shared(const PlhFinding *finding, const PlhFoundIn *in)
+{
+	const PlhFamilyAccount *family = plh_finding_family(finding);
+	PlhSharedFunction *shared = palloc(sizeof(PlhSharedFunction));
+	bool		is_asked = finding->kind == PLH_KIND_STATEMENT || is_of_one_cause(finding) ||
+		(family != NULL && finding->contexts.is_scattered);
+
+	return is_asked && in->stacks != NULL &&
+		plh_shared_function_find(shared, finding, in->image, in->stacks) ? shared : NULL;
+}
+
 /* Which part it is of all that was sampled. */
 static void
-say_share(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image)
+say_share(PlhSaid *said, const PlhFinding *finding, const PlhSharedFunction *shared,
+		  const PlhProfileImage *image)
 {
 	int64		all = image->header->counters.live_bytes;
 	double		percent = all <= 0 ? 0.0 : 100.0 * finding->bytes / all;
-	const PlhFields fields = {.count = finding->sites.sites,.percent = psprintf("%.0f", percent)};
+	const PlhFields fields = {
+		.count = shared != NULL ? shared->places : finding->sites.sites,
+		.percent = psprintf("%.0f", percent)
+	};
 
 	if (all <= 0)
 		return;
@@ -62,7 +100,7 @@ tell_share(PlhToldFinding *told, const PlhProfileImage *image)
 
 	plh_sentences_begin(&said);
 	if (plh_finding_subject(told->finding) == PLH_SUBJECT_SITE)
-		say_share(&said, told->finding, image);
+		say_share(&said, told->finding, told->shared, image);
 	else if (plh_finding_family(told->finding) != NULL && told->named != NULL)
 		PLH_SAY(&said, image->alive, held_at,.site = told->site_words);
 	told->share = said.text.data;
@@ -109,7 +147,8 @@ plh_told_finding_make(const PlhFinding *finding, const PlhListedSite *listed, co
 	plh_sentences_begin(&next);
 	told->finding = finding;
 	told->verdict = plh_verdict_name(plh_finding_verdict(finding));
-	told->about = what_about(finding, listed, image, &holder);
+	told->shared = find_shared(finding, in);
+	told->about = what_about(finding, listed, told->shared, image, &holder);
 	told->cause = plh_finding_subject(finding) == PLH_SUBJECT_SITE ? told->about :
 		PLH_PHRASE(true, in_brackets,.cause = told->about);
 	told->family = family == NULL ? NULL : plh_account_title(family, image);
@@ -117,11 +156,14 @@ plh_told_finding_make(const PlhFinding *finding, const PlhListedSite *listed, co
 		(finding->kind == PLH_KIND_STATEMENT && holder.kind == PLH_HELD_BY_TRANSACTION);
 	if (listed != NULL && plh_function_shares_name_site(finding, image, in->stacks))
 		name(told, listed);
+	if (told->shared != NULL && (told->named == NULL || has_places(finding, told->shared)))
+		told->site = told->site_words = told->shared->site;
 	told->context_name = plh_image_findings_contexts(finding, told->named, image);
 	told->query = listed == NULL ? statement.query : listed->query;
 	told->query_id = listed == NULL ? statement.query_id : listed->query_id;
 	tell_share(told, image);
 	origin = plh_finding_origin_find(finding, image, in->stacks);
+	origin.shared = told->shared;
 	told->phase = plh_phase_name(origin.phase);
 	plh_finding_evidence_say(&evidence, finding, in, &origin);
 	if (statement.evidence != NULL)

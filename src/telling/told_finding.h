@@ -16,6 +16,9 @@ typedef struct PlhToldFinding
 	const PlhFinding *finding;
 	const PlhListedSite *named; /* the site that it is named after, as it was
 								 * passed; NULL: after none */
+	const PlhSharedFunction *shared;	/* that most of it was allocated in or
+										 * below; NULL: none, or a single call
+										 * site has it */
 	const char *verdict;
 	const char *about;			/* "the running statement or transaction" */
 	const char *cause;			/* within a sentence: "(the running ...)", or
@@ -23,7 +26,8 @@ typedef struct PlhToldFinding
 	const char *family;			/* what its contexts are for */
 	bool		waits;			/* of open cursors, or of a transaction in
 								 * which no statement runs */
-	const char *site;
+	const char *site;			/* where no call site has much of it, that
+								 * function */
 	const char *site_words;		/* the same; without a name with its caller */
 	const char *routine;		/* that allocates */
 	const char *context_name;

@@ -120,7 +120,7 @@ describe(Search *search, const PlhFinding *finding,
 static void
 judge(Search *search, const PlhProfileImage *image)
 {
-	PlhFindings *findings = plh_image_findings_find(image);
+	PlhFindings *findings = plh_image_findings_find(image, search->symbols);
 	PlhStackTexts *texts;
 
 	if (findings->count == 0)

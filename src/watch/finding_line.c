@@ -54,6 +54,12 @@ headline(const PlhToldFinding *told, const PlhFoundIn *in)
 		fields.cause = PLH_PHRASE(true, cause_site,.site = told->site_words,
 								  .context = told->named->context_name);
 	}
+	else if (finding->kind == PLH_KIND_STATEMENT && told->shared != NULL)
+	{
+		sentence = PLH_SAYS_log_statement_shared;
+		fields.percent = psprintf("%.0f", plh_shared_function_percent(told->shared));
+		fields.name = told->shared->site;
+	}
 	return plh_sentences_phrase(sentence, true, &fields);
 }
 

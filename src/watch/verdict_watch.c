@@ -118,7 +118,7 @@ judge(PlhProfileImage *image, void *arg)
 		return;
 	process = plh_watched_processes_find(header, look->now);
 	plh_watched_processes_begin_judgement(process, header, look->now);
-	findings = plh_image_findings_find(image);
+	findings = plh_image_findings_find(image, NULL);
 	for (int i = 0; i < findings->count; i++)
 	{
 		const PlhFinding *finding = &findings->list[i];
@@ -229,7 +229,7 @@ static void
 report_process(const ReportOrder *order, const PlhSuppressions *suppressions, PlhSymbols *symbols,
 			   const PlhProfileImage *image)
 {
-	PlhFindings *findings = plh_image_findings_find(image);
+	PlhFindings *findings = plh_image_findings_find(image, symbols);
 	const PlhFoundIn in = {
 		image, findings, plh_stack_text_open(symbols, image), symbols
 	};

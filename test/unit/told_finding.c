@@ -78,6 +78,18 @@ plh_stack_text_base_name(const char *path)
 	return strrchr(path, '/') + 1;
 }
 
+/* The function that most of a finding was allocated in or below, where a test sets one. */
+const PlhSharedFunction *shared_function;
+
+bool
+plh_shared_function_find(PlhSharedFunction *shared, const PlhFinding *of,
+						 const PlhProfileImage *of_image, PlhStackTexts *of_texts)
+{
+	if (shared_function != NULL)
+		*shared = *shared_function;
+	return shared_function != NULL;
+}
+
 PlhProfileHeader header = {.pid = 123,.backend_type = B_BACKEND,.malloc_bytes = 7 * MB};
 PlhProfileImage image = {.header = &header,.alive = true};
 PlhFinding	finding;
@@ -146,6 +158,7 @@ says(const char *text)
 	PlhSaid		evidence;
 
 	plh_sentences_begin(&evidence);
+	origin.shared = shared_function;
 	plh_finding_evidence_say(&evidence, &finding, &in, &origin);
 	return has(evidence.text.data, text);
 }

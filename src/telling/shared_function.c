@@ -1,0 +1,336 @@
+/*
+ * shared_function.c
+ *	  The function that most of what a finding is about was allocated in, or in functions that it
+ *	  calls; and which sites have one in common that is to blame.
+ *
+ * Functions are known by their names here.  One without a name is known by who calls it, as a call
+ * leads to one function nearly always: what SQL can call has a name in any binary.
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+
+#include "judge/finding_sites.h"
+#include "profile/shared_frames.h"
+#include "profile/site_facts.h"
+#include "reader/collections.h"
+#include "reader/database_text.h"
+#include "report/blamed_code.h"
+#include "report/listed_site.h"
+#include "stack/allocation_wrappers.h"
+#include "telling/shared_function.h"
+
+/* The most stacks that are looked at, the largest; and room for their functions. */
+#define MOST_STACKS 1000
+#define FUNCTIONS 8192
+
+/* A stack, and what its frames are known by. */
+typedef struct NamedStack
+{
+	PlhStackText text;
+	int64		bytes;
+	uint64	   *ids;			/* of each frame; 0: it says nothing */
+} NamedStack;
+
+static uint64
+hash_text(const char *text, uint64 seed)
+{
+	return text == NULL ? seed :
+		hash_bytes_extended((const unsigned char *) text, strlen(text), seed);
+}
+
+/* Does a frame say nothing, as all stacks of its kind have it, or nobody knows what it is? */
+static bool
+says_nothing(const PlhFrameText *frame)
+{
+	if (frame->language != PLH_LANGUAGE_NONE)
+		return false;
+	return frame->text[0] == '[' || frame->module == NULL ||
+		plh_allocation_wrappers_has(frame->function, PLH_FUNCTION_WRAPPER | PLH_FUNCTION_ENTRY) ||
+		plh_blamed_code_language(plh_stack_text_base_name(frame->module)) != NULL;
+}
+
+/* What the function of a frame is known by; never 0. */
+static uint64
+id_of(const PlhStackText *stack, int index)
+{
+	const PlhFrameText *frame = &stack->frames[index];
+	uint64		id = hash_text(frame->module, 1);
+
+	if (frame->function != NULL)
+		id = hash_text(frame->function, id);
+	else
+		id = hash_text(index + 1 < stack->frame_count ? stack->frames[index + 1].text : NULL,
+					   id + 1);
+	return Max(id, 1);
+}
+
+static void
+describe(NamedStack *stack, const PlhShare *share, const PlhProfileImage *image,
+		 PlhStackTexts *texts)
+{
+	PlhSiteFacts facts;
+	PlhListedSite listed;
+
+	plh_site_facts_resolve(&facts, image, share->site, NULL);
+	plh_listed_site_start(&listed, image, &facts);
+	plh_listed_site_describe_stack(&listed, texts);
+	stack->text = listed.stack;
+	stack->bytes = share->bytes;
+	stack->ids = palloc0(sizeof(uint64) * listed.stack.frame_count);
+	for (int i = listed.stack.site_frame; i < listed.stack.frame_count; i++)
+		if (!says_nothing(&listed.stack.frames[i]))
+			stack->ids[i] = id_of(&listed.stack, i);
+}
+
+static NamedStack *
+describe_all(const PlhShare *shares, int count, const PlhProfileImage *image,
+			 PlhStackTexts *texts)
+{
+	NamedStack *stacks = palloc_extended(sizeof(NamedStack) * Max(count, 1), MCXT_ALLOC_HUGE);
+
+	for (int i = 0; i < count; i++)
+		describe(&stacks[i], &shares[i], image, texts);
+	return stacks;
+}
+
+static bool
+has_function(const NamedStack *stack, uint64 id)
+{
+	for (int i = 0; i < stack->text.frame_count; i++)
+		if (stack->ids[i] == id)
+			return true;
+	return false;
+}
+
+static void
+add_stack(PlhSharedFrames *frames, const NamedStack *stack)
+{
+	plh_shared_frames_begin_stack(frames, (double) stack->bytes);
+	for (int i = stack->text.site_frame; i < stack->text.frame_count; i++)
+		if (stack->ids[i] != 0)
+			plh_shared_frames_add(frames, stack->ids[i], &stack->text.frames[i]);
+		else
+			plh_shared_frames_skip(frames);
+}
+
+/* Count the call sites that lead through a function, and see whether its line is one. */
+static void
+count_places(PlhSharedFunction *shared, const NamedStack *stacks, int count, uint64 id)
+{
+	HTAB	   *places = plh_hash_table("pg_leakhunt places", sizeof(uint64), sizeof(uint64));
+
+	for (int i = 0; i < count; i++)
+	{
+		const PlhFrameText *site = &stacks[i].text.frames[stacks[i].text.site_frame];
+		uint64		place = hash_text(site->text, 1);
+		bool		found;
+
+		if (!has_function(&stacks[i], id))
+			continue;
+		hash_search(places, &place, HASH_ENTER, &found);
+		shared->places += !found;
+	}
+	hash_destroy(places);
+}
+
+/*
+ * The innermost function with a name that is shared.  A call site without one is all that there is
+ * to say, if most have it.
+ */
+static const PlhSharedFrame *
+find_named(const PlhSharedFrames *frames)
+{
+	const PlhSharedFrame *frame = NULL;
+
+	while ((frame = plh_shared_frames_next(frames, frame)) != NULL)
+		if (((const PlhFrameText *) frame->what)->function != NULL ||
+			plh_shared_frames_is_site(frames, frame))
+			return frame;
+	return NULL;
+}
+
+/* Find the function of stacks, which are the largest, and hold a part of "all". */
+static bool
+find_in(PlhSharedFunction *shared, const NamedStack *stacks, int count, double all)
+{
+	PlhSharedFrames frames;
+	const PlhSharedFrame *frame;
+	const PlhFrameText *text;
+
+	plh_shared_frames_begin(&frames, palloc0(sizeof(PlhSharedFrame) * FUNCTIONS), FUNCTIONS);
+	for (int i = 0; i < count; i++)
+		add_stack(&frames, &stacks[i]);
+	frames.bytes = Max(frames.bytes, all);
+	frame = find_named(&frames);
+	if (frame == NULL)
+		return false;
+	text = frame->what;
+	memset(shared, 0, sizeof(*shared));
+	shared->is_site = plh_shared_frames_is_site(&frames, frame);
+	shared->bytes = (int64) frame->bytes;
+	shared->all = (int64) Max(1.0, frames.bytes);
+	shared->ways = frame->stacks;
+	count_places(shared, stacks, count, frame->id);
+	shared->function = plh_stack_text_function_name(text);
+	shared->site = shared->is_site && shared->places == 1 ? text->text : shared->function;
+	pfree(frames.places);
+	return true;
+}
+
+/* qsort comparator: the largest first. */
+static int
+compare_shares(const void *a, const void *b)
+{
+	const PlhShare *left = a;
+	const PlhShare *right = b;
+
+	if (left->bytes != right->bytes)
+		return left->bytes > right->bytes ? -1 : 1;
+	return left->site < right->site ? -1 : left->site > right->site;
+}
+
+/* Sites, with what each has of a finding, or of a peak. */
+typedef struct SiteList
+{
+	PlhShare   *shares;
+	int			count;
+	int			room;
+	double		bytes;			/* of all */
+} SiteList;
+
+static void
+add_site(SiteList *list, const PlhSiteRecord *site, int64 bytes)
+{
+	if (bytes <= 0)
+		return;
+	list->shares = plh_array_grow(list->shares, list->count, &list->room, sizeof(PlhShare));
+	list->shares[list->count++] = (PlhShare)
+	{
+		site, bytes
+	};
+	list->bytes += (double) bytes;
+}
+
+static SiteList
+start_list(void)
+{
+	SiteList	list = {.room = 64};
+
+	list.shares = palloc(sizeof(PlhShare) * list.room);
+	return list;
+}
+
+static bool
+find_in_list(PlhSharedFunction *shared, SiteList *list, const PlhProfileImage *image,
+			 PlhStackTexts *texts)
+{
+	int			count = Min(list->count, MOST_STACKS);
+
+	qsort(list->shares, list->count, sizeof(PlhShare), compare_shares);
+	if (!find_in(shared, describe_all(list->shares, count, image, texts), count, list->bytes))
+		return false;
+	shared->has_more = list->count > count;
+	return true;
+}
+
+bool
+plh_shared_function_find(PlhSharedFunction *shared, const PlhFinding *finding,
+						 const PlhProfileImage *image, PlhStackTexts *texts)
+{
+	SiteList	list = start_list();
+	int			count;
+	const PlhShare *shares = plh_finding_sites(finding, image, &count);
+
+	for (int i = 0; i < count; i++)
+		add_site(&list, shares[i].site, shares[i].bytes);
+	return list.count > 1 && find_in_list(shared, &list, image, texts);
+}
+
+bool
+plh_shared_function_of_peak(PlhSharedFunction *shared, const PlhProfileImage *image,
+							PlhStackTexts *texts)
+{
+	SiteList	list = start_list();
+	uint32		position = 0;
+	PlhSiteFacts facts;
+
+	while (plh_site_facts_next(&facts, image, NULL, &position))
+		add_site(&list, facts.site, facts.peak_bytes);
+	return list.count > 1 && find_in_list(shared, &list, image, texts);
+}
+
+/* Leave in a stack the functions of an extension that may be to blame; else its call site only. */
+static const char *
+keep_blamed(NamedStack *stack)
+{
+	const char *library = plh_blamed_code_find(&stack->text).library;
+
+	for (int i = 0; i < stack->text.frame_count; i++)
+	{
+		const char *frame_library = plh_blamed_code_extension(&stack->text, i);
+
+		if (library == NULL ? i > stack->text.site_frame :
+			frame_library == NULL || strcmp(frame_library, library) != 0)
+			stack->ids[i] = 0;
+	}
+	return library;
+}
+
+/* Give those of a library a number that have its innermost shared function. */
+static void
+find_by_library(const NamedStack *stacks, const PlhShare *sites, int count,
+				const char *const *libraries, int first, uint32 *causes)
+{
+	PlhSharedFrames frames;
+	const PlhSharedFrame *frame;
+
+	plh_shared_frames_begin(&frames, palloc0(sizeof(PlhSharedFrame) * FUNCTIONS), FUNCTIONS);
+	for (int i = first; i < count; i++)
+		if (plh_texts_are_same(libraries[i], libraries[first]) &&
+			sites[i].site->key.lifetime == sites[first].site->key.lifetime)
+			add_stack(&frames, &stacks[i]);
+	frame = plh_shared_frames_next(&frames, NULL);
+	for (int i = first; frame != NULL && frame->stacks > 1 && i < count; i++)
+		if (plh_texts_are_same(libraries[i], libraries[first]) &&
+			sites[i].site->key.lifetime == sites[first].site->key.lifetime &&
+			has_function(&stacks[i], frame->id))
+			causes[i] = first + 1;
+	pfree(frames.places);
+}
+
+/* Give those that have their call site in one function a number, too. */
+static void
+find_by_call_site(const NamedStack *stacks, int count, int first, uint32 *causes)
+{
+	uint64		id = stacks[first].ids[stacks[first].text.site_frame];
+
+	if (id == 0 || stacks[first].text.frames[stacks[first].text.site_frame].function == NULL)
+		return;
+	for (int i = first; i < count; i++)
+		if (causes[i] == 0 && stacks[i].ids[stacks[i].text.site_frame] == id)
+			causes[i] = first + 1;
+}
+
+void
+plh_shared_function_causes(void *arg, const PlhShare *sites, int count, uint32 *causes)
+{
+	const PlhNamedCauses *named = arg;
+	NamedStack *stacks = describe_all(sites, count, named->image,
+									  plh_stack_text_open(named->symbols, named->image));
+	const char **libraries = palloc(sizeof(char *) * count);
+
+	for (int i = 0; i < count; i++)
+	{
+		libraries[i] = keep_blamed(&stacks[i]);
+		causes[i] = 0;
+	}
+	for (int i = 0; i < count; i++)
+		if (libraries[i] != NULL && causes[i] == 0)
+			find_by_library(stacks, sites, count, libraries, i, causes);
+	for (int i = 0; i < count; i++)
+		if (causes[i] == 0)
+			find_by_call_site(stacks, count, i, causes);
+	pfree(libraries);
+	pfree(stacks);
+}

@@ -1,0 +1,11 @@
+-- Two functions leak, each by itself
+--
+-- A statement calls two functions of an extension, and each of them keeps something. They have
+-- nothing in common but who calls them.
+--
+-- suspect: leak keep_one TopMemoryContext*leak keep_other TopMemoryContext
+-- says: Verdict: leak at keep_one
+-- says: Verdict: leak at keep_other
+-- never: call sites of
+SELECT format('SELECT keep_one(), keep_other()') FROM generate_series(1, 3000) i \gexec
+SELECT pg_sleep(3600);
