@@ -82,6 +82,7 @@ identify(PlhExplainedProcess *process, Oid role, Oid database)
 		process->rss_anon_bytes = plh_process_facts_rss_anon_bytes(process->pid);
 		plh_server_processes_memory(process->pid, &memory);
 		process->rss_shared_bytes = memory.shared_bytes;
+		process->page_table_bytes = memory.page_table_bytes;
 		add_workers(process);
 		if (plh_server_activity_find(process->pid, &activity))
 		{

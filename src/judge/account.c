@@ -6,6 +6,7 @@
  */
 #include "postgres.h"
 
+#include "base/sampling.h"
 #include "judge/account.h"
 #include "reader/collections.h"
 #include "reader/database_text.h"
@@ -15,6 +16,9 @@
 
 /* A count is of the peak where samples stood for less by this part of it at most. */
 #define PEAK_PART 50
+
+/* What is less than this part of a gain is next to nothing of it. */
+#define GAIN_PART 8
 
 /* A part as large as this is worth a word. */
 #define WORTH_PART 8
@@ -343,6 +347,28 @@ plh_account_unwritten_bytes(const PlhProfileHeader *header)
 	if (header->census_at == 0 || header->malloc_bytes < 0 || bytes <= 0)
 		return 0;
 	return (int64) Min(bytes, (double) (PG_INT64_MAX / 2));
+}
+
+/*
+ * What a process that has "own_bytes" now has gained since its last count, if that is outside of
+ * contexts, as samples since stand for next to nothing of it; else 0.  What was counted and only
+ * then written to is no gain, and what is sampled rarely may be missed.
+ */
+int64
+plh_account_gained_outside(const PlhProfileHeader *header, int64 own_bytes)
+{
+	double		gained = (double) own_bytes - (double) plh_account_unwritten_bytes(header);
+	double		sampled = (double) header->counters.live_bytes;
+
+	if (header->census_at != 0)
+	{
+		gained -= (double) header->own_bytes;
+		sampled -= (double) header->passing_sampled_bytes + (double) header->lasting_sampled_bytes;
+	}
+	if (gained <= 0 || header->malloc_tracked || sampled > gained / GAIN_PART ||
+		plh_sampling_coarse_interval(header->sample_interval, 0) > gained / GAIN_PART)
+		return 0;
+	return (int64) Min(gained, (double) BYTES_MAX);
 }
 
 /*

@@ -66,4 +66,5 @@ typedef enum PlhUnwritten
 } PlhUnwritten;
 
 extern int64 plh_account_unwritten_bytes(const PlhProfileHeader *header);
+extern int64 plh_account_gained_outside(const PlhProfileHeader *header, int64 own_bytes);
 extern PlhUnwritten plh_account_unwritten_of(int64 bytes, const PlhProfileHeader *header);

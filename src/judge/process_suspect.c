@@ -68,11 +68,11 @@ keeps_growing(PlhFinding *finding, const PlhTrend *trend, TimestampTz now)
 		trend->late < trend->now && steadiness >= PLH_SUSPECT_STEADINESS;
 }
 
-/* Does malloc hold very much beside contexts, whether it grows or not? */
+/* Does it hold very much outside of contexts, which nothing limits, whether it grows or not? */
 static bool
 is_large(const PlhFinding *finding, const PlhTrend *trend)
 {
-	return (finding->kind == PLH_KIND_MALLOC_GROWS || finding->kind == PLH_KIND_OUTSIDE_GROWS) &&
+	return plh_finding_is_outside(finding) &&
 		finding->bytes >= PLH_SUSPECT_GIVEN_OUT_BYTES &&
 		trend->fall <= finding->bytes * PLH_SUSPECT_FALL_PART;
 }

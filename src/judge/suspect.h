@@ -169,8 +169,8 @@
 #define PLH_SUSPECT_SURE_BYTES INT64CONST(67108864)
 
 /*
- * No setting limits what malloc gives out outside of contexts: from this size on that is worth a
- * word, whether it keeps growing or not.
+ * No setting limits what malloc gives out outside of contexts, or others map: from this size on
+ * that is worth a word, whether it keeps growing or not.
  */
 #define PLH_SUSPECT_GIVEN_OUT_BYTES INT64CONST(134217728)
 

@@ -15,6 +15,7 @@
 #include "miscadmin.h"
 #include "tcop/tcopprot.h"
 #include "utils/memutils.h"
+#include "utils/resowner.h"
 
 #include "base/clock.h"
 #include "base/compat.h"
@@ -274,6 +275,25 @@ ended_otherwise(XactEvent event)
 		plh_guard_call(plh_statement_peaks_transaction_over);
 }
 
+static pg_noinline PLH_EVERY_PROCESS void
+publish_if_large(void)
+{
+	plh_upkeep_run(PLH_UPKEEP_PORTAL_OVER, plh_clock_us(CLOCK_MONOTONIC_COARSE));
+}
+
+/*
+ * What a portal needed is released, while its transaction goes on.  A library may have grown
+ * meanwhile, without a sample, and may stay so: as a driver does whose cursor is still open.  Until
+ * the next statement nothing else happens here, and a process that nobody sees can't be asked.
+ */
+static PLH_EVERY_PROCESS void
+portal_over(ResourceReleasePhase phase, bool is_commit, bool is_top_level, void *arg)
+{
+	if (phase == RESOURCE_RELEASE_AFTER_LOCKS && is_commit && !is_top_level &&
+		!plh_profile_file_is_published() && CritSectionCount == 0)
+		plh_guard_call(publish_if_large);
+}
+
 /*
  * XactCallback: upkeep follows a commit, since the process may be idle for long from now on.  When
  * a transaction is aborted, its contexts still exist, and a census would count them.
@@ -292,6 +312,7 @@ void
 plh_process_watch_transactions(void)
 {
 	RegisterXactCallback(transaction_over, NULL);
+	RegisterResourceReleaseCallback(portal_over, NULL);
 }
 
 const char *

@@ -14,7 +14,8 @@ typedef struct PlhLoadedCode
 	const char *language;		/* one that keeps values by itself, such as
 								 * "PL/Perl"; else NULL */
 	bool		has_jit;
-	bool		has_libpq;		/* the client library, which keeps results */
+	bool		has_dblink;		/* whose libpq keeps results of other servers */
+	bool		has_postgres_fdw;	/* and so does that one's */
 	bool		has_others;		/* neither languages nor JIT compilers */
 } PlhLoadedCode;
 

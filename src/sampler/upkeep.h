@@ -14,6 +14,7 @@ typedef enum PlhUpkeepEvent
 	PLH_UPKEEP_SAMPLE_NOT_KEPT,
 	PLH_UPKEEP_SHORT_COMMIT,
 	PLH_UPKEEP_LONG_COMMIT,
+	PLH_UPKEEP_PORTAL_OVER,		/* of a process that nobody sees yet */
 	PLH_UPKEEP_STATEMENT_OVER,	/* and what it needed, as its message is */
 	PLH_UPKEEP_EVENTS			/* number of them, must be last */
 } PlhUpkeepEvent;

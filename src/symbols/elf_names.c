@@ -17,6 +17,7 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/whole_io.h"
@@ -398,6 +399,51 @@ open_image(const char *path, const PlhBinary *binary, ElfImage *image)
 	}
 	close(image->fd);
 	return image->out_of_memory ? PLH_MODULE_NO_MEMORY : PLH_MODULE_UNREADABLE;
+}
+
+/* Those in a table of the dynamic linker, whose texts are in another section. */
+static int
+linked_to(ElfImage *image, char **texts, const char **names, int room)
+{
+	const		Elf64_Shdr *section = section_of_type(image, SHT_DYNAMIC);
+	const		Elf64_Shdr *text_section;
+	char	   *table;
+	int			count = 0;
+
+	if (section == NULL || section->sh_link >= image->section_count)
+		return 0;
+	text_section = &image->sections[section->sh_link];
+	table = read_section(image, section, MAX_TABLE_BYTES);
+	*texts = read_section(image, text_section, MAX_TABLE_BYTES);
+	for (uint64 at = 0; table != NULL && *texts != NULL && count < room &&
+		 section->sh_size - at >= sizeof(Elf64_Dyn); at += sizeof(Elf64_Dyn))
+	{
+		Elf64_Dyn	entry;
+
+		memcpy(&entry, table + at, sizeof(entry));
+		if (entry.d_tag == DT_NEEDED && entry.d_un.d_val < text_section->sh_size)
+			names[count++] = *texts + entry.d_un.d_val;
+	}
+	free(table);
+	return count;
+}
+
+int
+plh_elf_names_linked_to(const char *path, char **texts, const char **names, int room)
+{
+	struct stat file_status;
+	ElfImage	image = {.fd = plh_symbol_files_open(path, &file_status)};
+	int			count = 0;
+
+	*texts = NULL;
+	if (image.fd < 0)
+		return 0;
+	image.bytes = file_status.st_size;
+	if (read_table(&image))
+		count = linked_to(&image, texts, names, room);
+	close_image(&image);
+	close(image.fd);
+	return count;
 }
 
 /* PlhTryFile: add what a file has, of a binary the exported functions first. */

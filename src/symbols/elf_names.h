@@ -34,6 +34,12 @@ extern PlhModuleStatus plh_elf_names_open(const PlhBinary *binary, PlhElfNames *
 
 /* The function that an address of the binary is in; NULL if none is known for sure. */
 extern const char *plh_elf_names_find(const PlhElfNames *names, uint64 address);
+
+/*
+ * The names of the binaries that a file is linked to, of which there is room for so many.  They
+ * point into *texts, which is to be freed.  Returns how many; 0 if that can't be read.
+ */
+extern int	plh_elf_names_linked_to(const char *path, char **texts, const char **names, int room);
 extern void plh_elf_names_close(PlhElfNames *names);
 
 /* The function of malloc's family that has that name, as a constant; else NULL. */

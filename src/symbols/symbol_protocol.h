@@ -30,6 +30,12 @@ typedef struct PlhSymbolQuestion
  */
 #define PLH_CALLED_MALLOC (UINT64_MAX - 1)
 
+/*
+ * Pseudo-address that asks which binaries a file is linked to; the answer has a frame for each,
+ * with the name by which it is needed.
+ */
+#define PLH_LINKED_TO (UINT64_MAX - 2)
+
 /* Room for the frames of an answer; the outer ones that do not fit are left out. */
 #define PLH_ANSWER_MAX 16384
 

@@ -31,12 +31,16 @@
 #include "base/whole_io.h"
 #include "profile/profile_file.h"
 #include "symbols/debug_info.h"
+#include "symbols/elf_names.h"
 #include "symbols/symbol_protocol.h"
 #include "symbols/symbol_server.h"
 
 /* CPU time for one question, and memory beyond the session's: only broken files take more. */
 #define MAX_CPU_SECONDS 120
 #define MAX_ADDED_BYTES ((rlim_t) 16 * 1024 * 1024 * 1024)
+
+/* A file that is linked to more binaries than these is said to be linked to these. */
+#define MAX_LINKED_TO 256
 
 /* Number of modules that a symbolizer keeps open. */
 #define MAX_OPEN_MODULES 256
@@ -113,14 +117,39 @@ add_frame(PlhSymbolAnswer *answer, const PlhSourceFrame *frame)
 	return added;
 }
 
+/* The answer to PLH_LINKED_TO. */
+static void
+answer_linked_to(const char *path, PlhSymbolAnswer *answer)
+{
+	const char *names[MAX_LINKED_TO];
+	char	   *texts;
+	int			count = plh_elf_names_linked_to(path, &texts, names, MAX_LINKED_TO);
+
+	plh_symbol_protocol_set_status(answer, count > 0 ? PLH_MODULE_OPEN : PLH_MODULE_UNREADABLE);
+	for (int i = 0; i < count; i++)
+	{
+		PlhSourceFrame frame = {.function = names[i]};
+
+		if (!plh_symbol_protocol_add_frame(answer, &frame))
+			break;
+	}
+	free(texts);
+}
+
 static void
 answer_question(const PlhSymbolQuestion *question, PlhSymbolAnswer *answer)
 {
-	const ServedModule *served = serve_module(question);
+	const ServedModule *served;
 	PlhSourceFrame frames[PLH_MAX_INLINED] = {{0}};
 	const char *file = NULL;
 	int			count = 0;
 
+	if (question->address == PLH_LINKED_TO)
+	{
+		answer_linked_to(question->path, answer);
+		return;
+	}
+	served = serve_module(question);
 	plh_symbol_protocol_set_status(answer, served->status);
 	if (served->module == NULL)
 		return;

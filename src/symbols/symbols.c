@@ -6,6 +6,8 @@
  */
 #include "postgres.h"
 
+#include "nodes/value.h"
+
 #include "symbols/passing_questions.h"
 #include "symbols/symbol_cache.h"
 #include "symbols/symbolizer.h"
@@ -112,19 +114,39 @@ plh_symbols_module(PlhSymbols *symbols, const PlhModuleRecord *module, PlhSymbol
 		found->file = frame.file;
 }
 
-bool
-plh_symbols_calls_malloc(PlhSymbols *symbols, const char *path)
+/* Ask about a file, whatever version of it. */
+static const PlhSymbolAnswer *
+ask_of_file(PlhSymbols *symbols, const char *path, uint64 question)
 {
 	Size		path_bytes = strlen(path);
 	PlhModuleRecord *module = palloc0(offsetof(PlhModuleRecord, path) + path_bytes + 1);
-	bool		calls;
+	const PlhSymbolAnswer *answer;
 
 	module->seen_at = PLH_ANY_VERSION;
 	module->path_bytes = path_bytes;
 	strcpy(module->path, path);
-	calls = ask(symbols, module, PLH_CALLED_MALLOC)->frames_bytes > 0;
+	answer = ask(symbols, module, question);
 	pfree(module);
-	return calls;
+	return answer;
+}
+
+bool
+plh_symbols_calls_malloc(PlhSymbols *symbols, const char *path)
+{
+	return ask_of_file(symbols, path, PLH_CALLED_MALLOC)->frames_bytes > 0;
+}
+
+List *
+plh_symbols_linked_to(PlhSymbols *symbols, const char *path)
+{
+	const PlhSymbolAnswer *answer = ask_of_file(symbols, path, PLH_LINKED_TO);
+	List	   *names = NIL;
+	PlhSourceFrame frame;
+	uint32		position = 0;
+
+	while (plh_symbol_protocol_next_frame(answer, &position, &frame))
+		names = lappend(names, makeString(pstrdup(frame.function)));
+	return names;
 }
 
 const char *

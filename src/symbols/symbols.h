@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include "nodes/pg_list.h"
+
 #include "profile/profile_layout.h"
 #include "symbols/debug_info.h"
 
@@ -45,6 +47,9 @@ extern void plh_symbols_module(PlhSymbols *symbols, const PlhModuleRecord *modul
 
 /* Does a file of code, whatever version of it, call malloc of another one? */
 extern bool plh_symbols_calls_malloc(PlhSymbols *symbols, const char *path);
+
+/* The names of the binaries that it is linked to, as it has them: a List of String. */
+extern List *plh_symbols_linked_to(PlhSymbols *symbols, const char *path);
 
 /* The texts are constants. */
 extern const char *plh_symbols_source_name(PlhSymbolSource source);

@@ -160,6 +160,16 @@ say_libraries(PlhSaid *said, const char *noun, bool has_others, bool of_running)
 						  PLH_SAYS_linked, true, &fields);
 }
 
+/* What reads results of other servers, and keeps them. */
+static void
+say_clients(PlhSaid *said, const char *noun, const PlhLoadedCode *loaded)
+{
+	if (loaded->has_dblink)
+		PLH_SAY(said, true, loaded_dblink,.noun = noun);
+	if (loaded->has_postgres_fdw)
+		PLH_SAY(said, true, loaded_postgres_fdw,.noun = noun);
+}
+
 /* Where to look first, by what a process has loaded. */
 static void
 say_where(PlhSaid *said, const PlhLoadedCode *loaded, const char *noun, bool of_running)
@@ -168,8 +178,8 @@ say_where(PlhSaid *said, const PlhLoadedCode *loaded, const char *noun, bool of_
 		say_loaded_language(said, noun, loaded->language);
 	else if (loaded->has_jit)
 		PLH_SAY(said, true, loaded_jit,.noun = noun);
-	else if (loaded->has_libpq)
-		PLH_SAY(said, true, loaded_libpq,.noun = noun);
+	else if (loaded->has_dblink || loaded->has_postgres_fdw)
+		say_clients(said, noun, loaded);
 	else
 		say_libraries(said, noun, loaded->has_others, of_running);
 }
@@ -189,7 +199,8 @@ plh_advice_loaded_by(int pid, const char *noun)
 	PlhLoadedCode loaded = plh_malloc_callers_loaded(pid);
 	PlhSaid		said;
 
-	if (loaded.language == NULL && !loaded.has_jit && !loaded.has_libpq)
+	if (loaded.language == NULL && !loaded.has_jit && !loaded.has_dblink &&
+		!loaded.has_postgres_fdw)
 		return NULL;
 	plh_sentences_begin(&said);
 	say_where(&said, &loaded, noun, false);
@@ -211,13 +222,13 @@ plh_advice_where(PlhSaid *said, const PlhProfileImage *image)
 	say_where(said, &loaded, plh_process_kind_noun(image), false);
 }
 
-/* How to end a statement; of one in libpq, its connection keeps what it has got so far. */
+/* How to end a statement; of one in dblink, its connection keeps what it has got so far. */
 static void
 say_try_cancel(PlhSaid *said, int pid, const PlhLoadedCode *loaded)
 {
 	PLH_SAY(said, true, cancel_to_see,.pid = pid);
-	if (loaded->has_libpq)
-		PLH_SAY(said, true, cancel_libpq);
+	if (loaded->has_dblink)
+		PLH_SAY(said, true, cancel_dblink);
 }
 
 void
@@ -316,6 +327,13 @@ can_trim(const PlhProfileImage *image)
 }
 
 void
+plh_advice_say_trim(PlhSaid *said, const PlhProfileImage *image)
+{
+	if (can_trim(image))
+		PLH_SAY(said, true, trim,.pid = image->header->pid);
+}
+
+void
 plh_advice_say_trim_to_see(PlhSaid *said, const PlhProfileImage *image)
 {
 	if (can_trim(image) && image->header->allocator != PLH_ALLOCATOR_UNKNOWN)
@@ -338,7 +356,7 @@ advise_on_freed(const PlhAdvised * advised)
 	const PlhProfileHeader *header = advised->image->header;
 
 	if (can_trim(advised->image))
-		PLH_SAY(advised->said, true, trim,.pid = header->pid);
+		plh_advice_say_trim(advised->said, advised->image);
 	else
 		say_end(advised->said, advised->image);
 	if (header->allocator == PLH_ALLOCATOR_GLIBC)

@@ -38,6 +38,9 @@ extern void plh_advice_of_running(PlhSaid *said, int pid);
 /* How to see the call sites of malloc, where they are not known. */
 extern void plh_advice_sites(PlhSaid *said, const PlhProfileHeader *header);
 
+/* How to have it give back what malloc keeps, if it can. */
+extern void plh_advice_say_trim(PlhSaid *said, const PlhProfileImage *image);
+
 /*
  * How to see what of a process' memory is in use, where malloc does not tell: by giving back what
  * is free.

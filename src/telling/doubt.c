@@ -154,21 +154,14 @@ find_blindness(PlhDoubt *doubt, const PlhExplainedProcess *process)
 	return false;
 }
 
-/*
- * Has it gained much that was not counted yet, and of which samples know nothing?  What was counted
- * and only then written to is no gain, and what is sampled rarely may be missed.
- */
+/* Has it gained much that was not counted yet, and of which samples know nothing? */
 static bool
 find_uncounted(PlhDoubt *doubt, const PlhDoubted *doubted)
 {
 	const PlhExplainedProcess *process = doubted->process;
 	const PlhProfileHeader *header = process->image->header;
-	int64		gained = header->census_at == 0 ? process->rss_anon_bytes :
-		process->rss_anon_bytes - Max(0, header->own_bytes);
 
-	if (gained < PLH_SUSPECT_LARGE_BYTES || header->malloc_tracked ||
-		plh_sampling_coarse_interval(header->sample_interval, 0) > gained / 8 ||
-		Max(header->counters.live_bytes, plh_account_unwritten_bytes(header)) > gained / 8)
+	if (plh_account_gained_outside(header, process->rss_anon_bytes) < PLH_SUSPECT_LARGE_BYTES)
 		return false;
 	say_outside_uncounted(doubt, doubted, header->census_at == 0 ?
 						  PLH_SAYS_outside_never_counted : PLH_SAYS_outside_since_count);
@@ -551,6 +544,57 @@ find_untold(PlhDoubt *doubt, const PlhDoubted *doubted)
 	return true;
 }
 
+/*
+ * Has it grown of late?  The caches that each session fills are no reason to look closer, unless it
+ * goes on.
+ */
+static bool
+has_grown(const PlhCourse *course)
+{
+	return !plh_course_rests(course) &&
+		(course->grown_bytes >= PLH_SUSPECT_LARGE_BYTES / 8 || plh_course_is_steady(course));
+}
+
+/*
+ * Is much outside of contexts that malloc gave out or others have mapped, and neither is enough by
+ * itself, nor grows?  An interpreter of a language does both.
+ */
+static bool
+find_malloc_and_mapped(PlhDoubt *doubt, const PlhDoubted *doubted)
+{
+	const PlhProfileImage *image = doubted->process->image;
+	const PlhAccount *account = doubted->findings->account;
+	int64		mapped = account->other_bytes - image->header->overhead_bytes;
+
+	if (!account->knows_malloc || mapped <= 0 || has_grown(doubted->course) ||
+		account->outside_bytes + mapped < PLH_SUSPECT_LARGE_BYTES)
+		return false;
+	PLH_SAY(&doubt->words, image->alive, outside_mapped,.bytes = plh_words_size(mapped),
+			.outside = plh_words_size(account->outside_bytes));
+	doubt->loaded = plh_advice_loaded(image);
+	if (doubt->loaded != NULL)
+		plh_advice_where(&doubt->next, image);
+	else if (image->alive)
+		PLH_SAY(&doubt->next, true, mapped_by_unknown);
+	return true;
+}
+
+/* Is most of what it has free in malloc, but not for so long that this is a finding? */
+static bool
+find_kept(PlhDoubt *doubt, const PlhDoubted *doubted)
+{
+	const PlhProfileImage *image = doubted->process->image;
+	const PlhProfileHeader *header = image->header;
+
+	if (header->census_at == 0 || header->malloc_free_bytes < PLH_SUSPECT_KEPT_BYTES ||
+		header->malloc_free_bytes < header->own_bytes / 2)
+		return false;
+	PLH_SAY(&doubt->words, image->alive, freed,.bytes = plh_words_size(header->malloc_free_bytes),
+			.other = plh_words_size(header->malloc_bytes));
+	plh_advice_say_trim(&doubt->next, image);
+	return true;
+}
+
 /* Say what the site that holds most is, and why that is no leak, by its figures. */
 static void
 say_site(PlhDoubt *doubt, const PlhDoubted *doubted, const PlhSiteRecord *site)
@@ -668,17 +712,6 @@ say_staying(PlhDoubt *doubt, const PlhDoubted *doubted)
 		say_site(doubt, doubted, site);
 }
 
-/*
- * Has it grown of late?  The caches that each session fills are no reason to look closer, unless it
- * goes on.
- */
-static bool
-has_grown(const PlhCourse *course)
-{
-	return !plh_course_rests(course) &&
-		(course->grown_bytes >= PLH_SUSPECT_LARGE_BYTES / 8 || plh_course_is_steady(course));
-}
-
 /* Say why growth is no reason to look closer.  Returns false where it may be one. */
 static bool
 say_harmless(PlhDoubt *doubt, const PlhDoubted *doubted)
@@ -778,6 +811,8 @@ plh_doubt_find(PlhDoubt *doubt, const PlhDoubted *doubted)
 			 !find_unseen(doubt, doubted->process) &&
 			 !find_statement(doubt, doubted) &&
 			 !find_outside(doubt, doubted) &&
-			 !find_untold(doubt, doubted))
+			 !find_untold(doubt, doubted) &&
+			 !find_malloc_and_mapped(doubt, doubted) &&
+			 !find_kept(doubt, doubted))
 		find_staying(doubt, doubted);
 }

@@ -27,6 +27,7 @@ typedef struct PlhExplainedProcess
 	int64		worker_bytes;	/* private memory of all of these */
 	int64		rss_shared_bytes;	/* shared memory that it has touched; now,
 									 * or 0 */
+	int64		page_table_bytes;	/* of the kernel's, for it; the same */
 	const PlhStatementEntry *largest;	/* of its calls since a day ago, the
 										 * one that took most; NULL if not
 										 * known */

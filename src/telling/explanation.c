@@ -17,6 +17,7 @@
 #include "report/listed_site.h"
 #include "report/one_line.h"
 #include "report/words.h"
+#include "telling/advice.h"
 #include "telling/age_text.h"
 #include "telling/finding_evidence.h"
 #include "telling/explanation.h"
@@ -326,6 +327,24 @@ tell_examples(Telling *telling)
 	}
 }
 
+/*
+ * Beside findings that are as of the last count, what it has gained since outside of contexts, and
+ * where to look.
+ */
+static void
+tell_gained_outside(Telling *telling)
+{
+	const PlhExplainedProcess *process = telling->process;
+	PlhMallocCallers callers;
+
+	if (plh_account_gained_outside(process->image->header, process->rss_anon_bytes) <
+		PLH_SUSPECT_LARGE_BYTES)
+		return;
+	callers = plh_malloc_callers_find(process->pid, telling->symbols);
+	PLH_LINE(&telling->said, true, outside_since_count);
+	plh_advice_say_libraries(&telling->said, &callers);
+}
+
 /* Why there is no finding, and what to do to know more. */
 static PlhDoubt *
 tell_doubt(Telling *telling)
@@ -396,6 +415,8 @@ plh_explanation_make(const PlhExplainedProcess *process, PlhSymbols *symbols,
 		found = tell_profile(&telling, suppressions);
 	if (found == 0)
 		explanation->doubt = tell_doubt(&telling);
+	else
+		tell_gained_outside(&telling);
 	explanation->text = telling.said;
 	explanation->nameless = telling.nameless;
 	explanation->told = telling.told;

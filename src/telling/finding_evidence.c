@@ -718,19 +718,23 @@ say_course(PlhSaid *said, PlhSentence sentence, const PlhFinding *finding,
 static void
 say_outside(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image)
 {
-	bool		once = finding->counted_at - finding->baseline_at < USECS_PER_SEC;
+	static const PlhSentence sentences[PLH_KINDS][3] = {
+		[PLH_KIND_MALLOC_GROWS] =
+		{PLH_SAYS_malloc_large_once, PLH_SAYS_malloc_large, PLH_SAYS_malloc_grown},
+		[PLH_KIND_MAPPED_GROWS] =
+		{PLH_SAYS_mapped_large_once, PLH_SAYS_mapped_large, PLH_SAYS_mapped_grown},
+		[PLH_KIND_OUTSIDE_GROWS] =
+		{PLH_SAYS_outside_large_once, PLH_SAYS_outside_large, PLH_SAYS_outside_grown}
+	};
+	int			course = 2;
 
-	if (finding->kind == PLH_KIND_MALLOC_GROWS)
-		say_course(said, once ? PLH_SAYS_malloc_large_once :
-				   finding->growth_bytes > 0 ? PLH_SAYS_malloc_grown : PLH_SAYS_malloc_large,
-				   finding, image);
-	else
-	{
-		say_course(said, once ? PLH_SAYS_outside_large_once :
-				   finding->growth_bytes > 0 ? PLH_SAYS_outside_grown : PLH_SAYS_outside_large,
-				   finding, image);
+	if (finding->counted_at - finding->baseline_at < USECS_PER_SEC)
+		course = 0;
+	else if (finding->growth_bytes <= 0)
+		course = 1;
+	say_course(said, sentences[finding->kind][course], finding, image);
+	if (finding->kind == PLH_KIND_OUTSIDE_GROWS)
 		PLH_SAY(said, image->alive, outside_may_be_free);
-	}
 }
 
 /* The families that hold most of what lasts, where any has much. */
@@ -822,8 +826,6 @@ plh_finding_evidence_say(PlhSaid *said, const PlhFinding *finding, const PlhFoun
 			plh_holder_sentences_say_beside(said, &holder);
 			break;
 		case PLH_KIND_MAPPED_GROWS:
-			say_course(said, PLH_SAYS_mapped_grown, finding, image);
-			break;
 		case PLH_KIND_OUTSIDE_GROWS:
 			say_outside(said, finding, image);
 			break;

@@ -29,6 +29,11 @@ SENTENCE(worker_of, "it is a parallel worker",
 SENTENCE(shared, "it has touched 32 MB of shared memory",
 		 "In top, its RES also includes {bytes} of shared memory, such as shared buffers. That exists once for all processes.", NULL)
 
+SENTENCE(process_page_tables, "its page tables are a tenth of private memory, or more",
+		 "The kernel keeps another {bytes} of page tables for it.", NULL)
+SENTENCE(process_page_tables_shared, "the same, and most of that is for shared memory",
+		 "Most of that is for shared memory. Other sessions that read it have page tables of their own; huge pages (huge_pages) need next to none.", NULL)
+
 SECTION("What it is made of")
 PHRASE(ago, "a time that has passed until now", "{age} ago", "{age} before it died")
 PHRASE(before_dump, "the same, of a dump", "{age} before the dump", NULL)
@@ -423,6 +428,10 @@ SENTENCE(malloc_unsampled, "there are threads that are not sampled",
 		 "Threads that are not sampled have allocated {other} in all.", NULL)
 SENTENCE(mapped_grown, "something else maps memory",
 		 "At the last count {bytes} of this process belonged neither to memory contexts nor to malloc, {growth} more than {span} earlier, {late} of it in the second half of that time.", NULL)
+SENTENCE(mapped_large, "the same, and it has not grown",
+		 "At the last count {bytes} of this process belonged neither to memory contexts nor to malloc, which is no more than {span} earlier.", NULL)
+SENTENCE(mapped_large_once, "the same, and there was one count",
+		 "At the last count {bytes} of this process belonged neither to memory contexts nor to malloc.", NULL)
 SENTENCE(outside_grown, "malloc does not tell what it has, and memory outside of contexts has grown",
 		 "At the last count at least {bytes} of private memory was outside of memory contexts, {growth} more than {span} earlier, {late} of it in the second half of that time.", NULL)
 SENTENCE(outside_large, "the same, and it has not grown",
@@ -551,7 +560,7 @@ SENTENCE(cancel_savepoints, "subtransactions of a statement that runs",
 		 "To free it now: SELECT pg_cancel_backend({pid}). If its client has set savepoints, this frees nothing before ROLLBACK or COMMIT; then end the session: SELECT pg_terminate_backend({pid}).", NULL)
 SENTENCE(cancel_to_see, "memory outside of contexts that came with the running statement",
 		 "Cancel the statement to see whether that frees the memory: SELECT pg_cancel_backend({pid}). If it does not, end the session: SELECT pg_terminate_backend({pid}).", NULL)
-SENTENCE(cancel_libpq, "the same where libpq is loaded",
+SENTENCE(cancel_dblink, "the same where dblink is loaded",
 		 "What dblink has received of an unfinished result may stay until dblink_disconnect(), or until the session ends.", NULL)
 SENTENCE(close_cursors, "cursors that are open",
 		 "Let the application CLOSE cursors that it has read, or COMMIT: only its own session can.", NULL)
@@ -657,8 +666,10 @@ SENTENCE(loaded_language, "memory outside of contexts, and a language that keeps
 		 "This {noun} has loaded {language}: see what its functions keep in {store}.", NULL)
 SENTENCE(loaded_jit, "the same, and the compiler of queries",
 		 "This {noun} has compiled queries (JIT). Turn JIT off with ALTER ROLE ... SET jit = off, or with ALTER SYSTEM SET jit = off and SELECT pg_reload_conf(). See whether new sessions still grow.", NULL)
-SENTENCE(loaded_libpq, "the same, and PostgreSQL's client library",
-		 "This {noun} has loaded libpq, the client library of dblink and postgres_fdw, which keeps each result in memory until it was read. Fetch fewer rows at a time: dblink() instead of dblink_get_result(), dblink_fetch() of a cursor, or a lower fetch_size of postgres_fdw.", NULL)
+SENTENCE(loaded_dblink, "the same, and dblink",
+		 "This {noun} has loaded dblink, which keeps each result in memory until it was read. Fetch fewer rows at a time: by dblink() instead of dblink_get_result(), or by dblink_fetch() of a cursor.", NULL)
+SENTENCE(loaded_postgres_fdw, "the same, and postgres_fdw",
+		 "This {noun} has loaded postgres_fdw, which keeps each result in memory until it was read. Fetch fewer rows at a time: lower its fetch_size.", NULL)
 SENTENCE(loaded_others, "the same, and other libraries",
 		 "See what the {noun} does with the libraries that it has loaded by itself.", NULL)
 SENTENCE(others_or_settings, "the same, where settings are malloc's, too (until PostgreSQL 15)",
@@ -763,6 +774,9 @@ SENTENCE(outside_lately, "the same, but not for long",
 SENTENCE(outside_largest, "malloc is sampled",
 		 "The largest part of it that was sampled is {bytes} at {site} in {context}.",
 		 "The largest part of it that was sampled was {bytes} at {site} in {context}.")
+SENTENCE(outside_mapped, "malloc and others have much together",
+		 "{bytes} belongs neither to memory contexts nor to malloc: libraries have mapped it. malloc has given out another {outside} outside of memory contexts.",
+		 "{bytes} belonged neither to memory contexts nor to malloc: libraries had mapped it. malloc had given out another {outside} outside of memory contexts.")
 SENTENCE(outside_untold, "malloc does not tell what it has",
 		 "{bytes} is outside of memory contexts. Libraries may use it, or malloc may keep it from contexts, which once had {total}.",
 		 "{bytes} was outside of memory contexts. Libraries may have used it, or malloc may have kept it from contexts, which once had {total}.")

@@ -22,6 +22,14 @@
  */
 #define UNWRITTEN_PART 8
 
+/* Page tables are told from this size on, and where they are this part of private memory. */
+#define PAGE_TABLES_BYTES INT64CONST(1048576)
+#define PAGE_TABLES_PART 10
+
+/* A page of shared memory, and its entry in a table. */
+#define PAGE_BYTES 4096
+#define ENTRY_BYTES 8
+
 int64
 plh_size_sentences_own_bytes(const PlhExplainedProcess *process)
 {
@@ -63,6 +71,22 @@ say_workers(PlhSaid *said, const PlhExplainedProcess *process, int64 bytes)
 				 .total = plh_words_size(bytes + process->worker_bytes));
 }
 
+/*
+ * What the kernel keeps beside it.  A page of shared memory has an entry in the tables of each
+ * process that has touched it.
+ */
+static void
+say_page_tables(PlhSaid *said, const PlhExplainedProcess *process)
+{
+	int64		bytes = process->page_table_bytes;
+
+	if (bytes < PAGE_TABLES_BYTES || bytes < process->rss_anon_bytes / PAGE_TABLES_PART)
+		return;
+	PLH_LINE(said, true, process_page_tables,.bytes = plh_words_size(bytes));
+	if (process->rss_shared_bytes / PAGE_BYTES * ENTRY_BYTES >= bytes / 2)
+		PLH_SAY(said, true, process_page_tables_shared);
+}
+
 /* Who it is, what it does, and how large it is. */
 void
 plh_size_sentences_say_who(PlhSaid *said, const PlhExplainedProcess *process)
@@ -92,6 +116,7 @@ plh_size_sentences_say_who(PlhSaid *said, const PlhExplainedProcess *process)
 	say_workers(said, process, bytes);
 	if (process->rss_shared_bytes >= PLH_SUSPECT_LARGE_BYTES)
 		PLH_LINE(said, true, shared,.bytes = plh_words_size(process->rss_shared_bytes));
+	say_page_tables(said, process);
 }
 
 const char *

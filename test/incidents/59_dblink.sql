@@ -11,7 +11,7 @@
 -- process: query LIKE 'SELECT count%'
 -- suspect: @(malloc - -|none)
 -- says: outside of memory contexts
--- says: has loaded libpq, the client library of dblink and postgres_fdw, which keeps each result in memory
+-- says: has loaded dblink, which keeps each result in memory
 -- says: SELECT pg_cancel_backend\([0-9]+\)
 -- never: max lifetime
 -- never: Verdict: (leak|held|query|mapped)

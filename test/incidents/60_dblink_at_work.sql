@@ -12,7 +12,7 @@
 -- says: (malloc (had|has) given out|the counted figures do not include)
 -- never: Allocated by (the statement|statements of this form): SELECT (dblink_|count\(DISTINCT)
 -- says: (before the running statement began|While one statement ran|of memory contexts: malloc gave it out)
--- says: has loaded libpq, the client library of dblink and postgres_fdw, which keeps each result in memory
+-- says: has loaded dblink, which keeps each result in memory
 -- says: SELECT pg_cancel_backend\([0-9]+\)
 -- never: max lifetime
 -- never: Verdict: (leak|held|query|mapped)

@@ -332,6 +332,13 @@ plh_symbols_calls_malloc(PlhSymbols *symbols, const char *path)
 	return true;
 }
 
+/* No library of a scenario is linked to another one. */
+List *
+plh_symbols_linked_to(PlhSymbols *symbols, const char *path)
+{
+	return NIL;
+}
+
 const char *
 plh_symbols_status_word(PlhModuleStatus status)
 {

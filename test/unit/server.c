@@ -33,6 +33,7 @@ int			plh_limit_action;
 char	   *plh_debuginfod_urls = "";
 PlhLoadSettings plh_load_settings = {.max_profile_size = 1024 * 1024};
 char		my_exec_path[MAXPGPATH] = "/tested/executable";
+char		pkglib_path[MAXPGPATH] = "/tested/lib";
 MemoryContext TopMemoryContext;
 MemoryContext TopTransactionContext;
 MemoryContext MessageContext;

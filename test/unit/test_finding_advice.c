@@ -194,9 +194,9 @@ test_running(void)
 	find(PLH_KIND_MALLOC_GROWS, 90 * MB);
 	loaded_code = (PlhLoadedCode)
 	{
-		.has_libpq = true,.has_others = true
+		.has_dblink = true,.has_others = true
 	};
-	ok(tells("This session has loaded libpq, the client library of dblink and postgres_fdw, which keeps each result in memory until it was read. Fetch fewer rows at a time") &&
+	ok(tells("This session has loaded dblink, which keeps each result in memory until it was read. Fetch fewer rows at a time") &&
 	   tells("a pool's max lifetime"), "what the client library keeps, over statements, too");
 	malloc_statement.may_run = true;
 	ok(tells("Cancel the statement to see whether that frees the memory: SELECT pg_cancel_backend(123). If it does not, end the session: SELECT pg_terminate_backend(123). What dblink has received of an unfinished result may stay until dblink_disconnect(), or until the session ends.") &&

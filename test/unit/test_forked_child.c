@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "utils/resowner.h"
 #include "tcop/dest.h"
 #include "utils/memutils.h"
 
@@ -61,6 +62,7 @@ samples_stub(void)
 #define plh_profile_directory_remove() ((void) 0)
 #define plh_trim_if_asked() ((void) 0)
 #define RegisterXactCallback(callback, arg) ((void) (callback))
+#define RegisterResourceReleaseCallback(callback, arg) ((void) (callback))
 #define GetCurrentTransactionStartTimestamp() 0
 #define MemoryContextStrdup(context, text) strdup(text)
 #include "process/process.c"
