@@ -19,10 +19,12 @@
 #include "report/words.h"
 #include "sampler/publication.h"
 #include "telling/advice.h"
+#include "telling/cache_shares.h"
 #include "telling/doubt.h"
 #include "telling/finding_evidence.h"
 #include "telling/holder_sentences.h"
 #include "telling/limit_sentences.h"
+#include "telling/size_sentences.h"
 
 /*
  * Of what memory contexts use, samples stand for less than this part: then most of it was allocated
@@ -33,6 +35,9 @@
 /* The sampling interval that is proposed where samples are too few, and as a text. */
 #define FINE_INTERVAL_BYTES 32768
 #define FINE_INTERVAL "32kB"
+
+/* The caches that each session fills are smaller than this: more is worth a word. */
+#define GROWN_BYTES (PLH_SUSPECT_LARGE_BYTES / 8)
 
 /* Growth can be judged once a process is this old. */
 #define YOUNG_S 10
@@ -552,7 +557,7 @@ static bool
 has_grown(const PlhCourse *course)
 {
 	return !plh_course_rests(course) &&
-		(course->grown_bytes >= PLH_SUSPECT_LARGE_BYTES / 8 || plh_course_is_steady(course));
+		(course->grown_bytes >= GROWN_BYTES || plh_course_is_steady(course));
 }
 
 /*
@@ -647,6 +652,17 @@ is_noise(const PlhSiteRecord *site)
 									counters->live_samples) > counters->live_bytes;
 }
 
+/* Is what it holds too uncertain for a verdict? */
+static bool
+is_uncertain(const PlhSiteRecord *site)
+{
+	const PlhCounters *counters = &site->counters;
+
+	return plh_sampling_error_bytes(counters->live_variance, counters->live_bytes,
+									counters->live_samples) >
+		PLH_SUSPECT_ERROR_PART * (double) counters->live_bytes;
+}
+
 /*
  * The cache of PostgreSQL's that a site is in, if it is counted.  Extensions allocate in
  * CacheMemoryContext, too: a site in that is told of by itself.
@@ -663,9 +679,21 @@ cache_of(const PlhDoubted *doubted, const PlhSiteRecord *site)
 	return account_of(doubted->findings->account, family, true);
 }
 
-static void
-say_cache(PlhDoubt *doubt, PlhSentence sentence, bool alive, const PlhFamilyAccount *cache)
+/* Is most of what was sampled in a cache the server's own? */
+static bool
+is_of_server(PlhCacheShares *shares, const PlhDoubted *doubted, const PlhFamilyAccount *cache)
 {
+	plh_cache_shares_find(shares, cache->family, doubted->process->image, doubted->stacks);
+	return shares->bytes > 0 && shares->server_bytes >= shares->bytes / 2;
+}
+
+/* What a cache is, what bounds it, and which part of it can be made smaller. */
+static void
+say_cache(PlhDoubt *doubt, const PlhDoubted *doubted, PlhSentence sentence,
+		  const PlhFamilyAccount *cache)
+{
+	bool		alive = doubted->process->image->alive;
+	PlhCacheShares shares;
 	const PlhFields fields = {
 		.bytes = plh_words_size(cache->bytes),
 		.title = cache->family->title,
@@ -674,6 +702,12 @@ say_cache(PlhDoubt *doubt, PlhSentence sentence, bool alive, const PlhFamilyAcco
 	};
 
 	plh_sentences_say(&doubt->words, sentence, alive, &fields);
+	if (cache->bytes < PLH_SUSPECT_LARGE_BYTES || !is_of_server(&shares, doubted, cache) ||
+		shares.statistics_bytes < shares.bytes / 2)
+		return;
+	PLH_SAY(&doubt->words, alive, stays_statistics);
+	if (alive)
+		PLH_SAY(&doubt->next, true, lower_statistics);
 }
 
 static void
@@ -687,11 +721,62 @@ say_contexts(PlhDoubt *doubt, const PlhDoubted *doubted, const PlhFamilyAccount 
 	};
 
 	if (contexts->family != NULL && contexts->family->kind == PLH_FAMILY_CACHE)
-		say_cache(doubt, PLH_SAYS_stays_in_cache, alive, contexts);
+		say_cache(doubt, doubted, PLH_SAYS_stays_in_cache, contexts);
 	else
 		plh_sentences_say(&doubt->words, plh_course_rests(doubted->course) ?
 						  PLH_SAYS_stays_in_contexts : PLH_SAYS_stays_in_growing, alive,
 						  &fields);
+}
+
+/* Of what lasts, the contexts that hold most; NULL: none was counted. */
+static const PlhFamilyAccount *
+largest_lasting(const PlhAccount *account)
+{
+	for (int i = 0; i < account->family_count; i++)
+		if (account->families[i].lasting)
+			return &account->families[i];
+	return NULL;
+}
+
+/* Is the site in such contexts? */
+static bool
+is_in(const PlhSiteRecord *site, const PlhFamilyAccount *contexts, const PlhProfileImage *image)
+{
+	const PlhFamily *family = plh_site_suspects_family(image, site);
+
+	return family != NULL ? family == contexts->family : contexts->family == NULL &&
+		site->key.context_name == contexts->largest->context_name;
+}
+
+/*
+ * Do counts tell more of what stays than the largest site?  One that was sampled in other contexts
+ * than the largest is not the largest part, and of the server's caches no site tells why.
+ */
+static bool
+do_counts_tell_more(const PlhDoubted *doubted, const PlhSiteRecord *site,
+					const PlhFamilyAccount *largest)
+{
+	const PlhProfileImage *image = doubted->process->image;
+	PlhCacheShares shares;
+
+	if (is_in(site, largest, image))
+		return largest->family == plh_family_of("CacheMemoryContext") &&
+			is_of_server(&shares, doubted, largest);
+	return largest->bytes > bytes_of(image, site, doubted->findings->account);
+}
+
+/* Say what the contexts are that hold more than any site that was sampled. */
+static void
+say_largest_kind(PlhDoubt *doubt, const PlhDoubted *doubted, const PlhFamilyAccount *contexts)
+{
+	const PlhProfileImage *image = doubted->process->image;
+
+	if (contexts->family != NULL && contexts->family->kind == PLH_FAMILY_CACHE &&
+		contexts->bytes >= GROWN_BYTES)
+		say_cache(doubt, doubted, PLH_SAYS_stays_largest_cache, contexts);
+	else
+		PLH_SAY(&doubt->words, image->alive, stays_largest_kind,
+				.list = plh_size_sentences_kind(contexts, image));
 }
 
 /* Say what stays in the session, and why that is no leak, if anything does. */
@@ -702,19 +787,67 @@ say_staying(PlhDoubt *doubt, const PlhDoubted *doubted)
 											 OF_SESSION);
 	const PlhFamilyAccount *contexts = many_lasting_contexts(doubted->findings->account);
 	const PlhFamilyAccount *cache = cache_of(doubted, site);
+	const PlhFamilyAccount *largest = largest_lasting(doubted->findings->account);
 
 	if (contexts != NULL && contexts->bytes >= PLH_SUSPECT_LARGE_BYTES &&
 		(site == NULL || contexts->bytes > site->counters.live_bytes))
 		say_contexts(doubt, doubted, contexts);
+	else if (largest != NULL && site != NULL && !is_noise(site) &&
+			 do_counts_tell_more(doubted, site, largest))
+		say_largest_kind(doubt, doubted, largest);
 	else if (cache != NULL)
-		say_cache(doubt, PLH_SAYS_stays_largest_cache, doubted->process->image->alive, cache);
+		say_cache(doubt, doubted, PLH_SAYS_stays_largest_cache, cache);
 	else if (site != NULL && !is_noise(site))
 		say_site(doubt, doubted, site);
 }
 
+/*
+ * The contexts that most of its growth went to, where the family tells what they are, or they are
+ * many; else NULL.
+ */
+static const PlhFamilyAccount *
+growing_kind(const PlhDoubted *doubted)
+{
+	const PlhAccount *account = doubted->findings->account;
+	const PlhFamilyAccount *most = NULL;
+	int64		gained = 0;
+	int64		most_gained = 0;
+
+	for (int i = 0; i < account->family_count; i++)
+	{
+		const PlhFamilyAccount *family = &account->families[i];
+		int64		gain = family->bytes - family->early_bytes;
+
+		if (!family->lasting || gain <= 0)
+			continue;
+		gained += gain;
+		if (gain > most_gained)
+		{
+			most = family;
+			most_gained = gain;
+		}
+	}
+	return most != NULL && most_gained >= gained / 2 &&
+		most_gained >= plh_course_gained_since(doubted->process->image->header, PLH_SERIES_OWN,
+											   most->early_at) / 2 &&
+		most->bytes >= doubted->course->grown_bytes / 2 &&
+		(most->family != NULL || most->contexts >= PLH_SUSPECT_LATE_CONTEXTS) ? most : NULL;
+}
+
+/* The same, unless it is a cache of the server's, most of which was sampled elsewhere. */
+static const PlhFamilyAccount *
+tellable_kind(const PlhDoubted *doubted)
+{
+	const PlhFamilyAccount *kind = growing_kind(doubted);
+	PlhCacheShares shares;
+
+	return kind == NULL || kind->family == NULL || kind->family->kind != PLH_FAMILY_CACHE ||
+		is_of_server(&shares, doubted, kind) ? kind : NULL;
+}
+
 /* Say why growth is no reason to look closer.  Returns false where it may be one. */
 static bool
-say_harmless(PlhDoubt *doubt, const PlhDoubted *doubted)
+say_harmless(PlhDoubt *doubt, const PlhDoubted *doubted, const PlhFamilyAccount *kind)
 {
 	const PlhProfileImage *image = doubted->process->image;
 	const PlhCourse *course = doubted->course;
@@ -724,7 +857,8 @@ say_harmless(PlhDoubt *doubt, const PlhDoubted *doubted)
 
 	if (freed > course->grown_bytes / 2)
 		PLH_SAY(&doubt->words, image->alive, growth_freed,.bytes = plh_words_size(freed));
-	else if (cache != NULL && cache->bytes > course->grown_bytes / 2)
+	else if ((cache != NULL && cache->bytes > course->grown_bytes / 2) ||
+			 (kind != NULL && kind->family != NULL && kind->family->kind == PLH_FAMILY_CACHE))
 		PLH_SAY(&doubt->words, image->alive, growth_cached);
 	else
 		return false;
@@ -740,8 +874,20 @@ is_mostly_outside(const PlhProfileHeader *header)
 		header->context_bytes;
 }
 
+/* Would samples at a finer interval tell more of what stays? */
+static bool
+do_samples_help(const PlhProfileImage *image)
+{
+	const PlhSiteRecord *site = largest_site(image, OF_SESSION);
+
+	return image->header->sample_interval > FINE_INTERVAL_BYTES &&
+		(site == NULL || is_uncertain(site));
+}
+
+/* What to do about growth, of which "kind" is the largest part where that is known. */
 static void
-advise_on_growth(PlhDoubt *doubt, const PlhExplainedProcess *process)
+advise_on_growth(PlhDoubt *doubt, const PlhExplainedProcess *process,
+				 const PlhFamilyAccount *kind)
 {
 	const PlhProfileHeader *header = process->image->header;
 
@@ -752,19 +898,56 @@ advise_on_growth(PlhDoubt *doubt, const PlhExplainedProcess *process)
 		plh_advice_where(&doubt->next, process->image);
 		doubt->loaded = plh_advice_loaded(process->image);
 	}
-	else if (header->sample_interval > FINE_INTERVAL_BYTES)
+	else if (kind == NULL && do_samples_help(process->image))
 		PLH_SAY(&doubt->next, true, sample_finer,.pid = process->pid,.interval = FINE_INTERVAL);
+}
+
+/* What most of the growth is. */
+static void
+say_kind(PlhDoubt *doubt, const PlhDoubted *doubted, const PlhFamilyAccount *kind)
+{
+	const PlhProfileImage *image = doubted->process->image;
+	PlhFields	fields = {
+		.title = plh_account_title(kind, image),
+		.bytes = plh_words_size(kind->bytes),
+		.count = kind->contexts
+	};
+
+	if (kind->family != NULL)
+	{
+		fields.what = kind->family->what;
+		fields.bound = kind->family->bound;
+	}
+	plh_sentences_say(&doubt->words, kind->family != NULL ? PLH_SAYS_growth_by_kind :
+					  PLH_SAYS_growth_by_contexts, image->alive, &fields);
+}
+
+/* Is it of plans or functions, of less than is worth a verdict? */
+static bool
+is_little_code(const PlhFamilyAccount *kind)
+{
+	return kind != NULL && kind->family != NULL && kind->bytes < PLH_SUSPECT_CODE_BYTES &&
+		(kind->family->kind == PLH_FAMILY_PLANS || kind->family->kind == PLH_FAMILY_FUNCTIONS);
 }
 
 /* Say of growth that may be a leak, but not for long enough to say so. */
 static void
-say_growth(PlhDoubt *doubt, const PlhCourse *course, bool alive)
+say_growth(PlhDoubt *doubt, const PlhDoubted *doubted, const PlhFamilyAccount *kind)
 {
-	if (course->end_unknown || course->now - course->rests_since < USECS_PER_SEC)
-		PLH_SAY(&doubt->words, alive, growth_unknown);
+	const PlhCourse *course = doubted->course;
+	bool		alive = doubted->process->image->alive;
+
+	if (is_little_code(kind))
+		PLH_SAY(&doubt->words, alive, growth_of_code,.title = kind->family->title,
+				.limit = plh_words_size(PLH_SUSPECT_CODE_BYTES));
+	else if (course->end_unknown || course->now - course->rests_since < USECS_PER_SEC)
+		plh_sentences_say(&doubt->words, kind != NULL ? PLH_SAYS_growth_soon :
+						  PLH_SAYS_growth_unknown, alive, PLH_FIELDS(NULL));
 	else
 		PLH_SAY(&doubt->words, alive, growth_pauses,
 				.age = plh_words_duration(course->rests_since, course->now));
+	if (kind != NULL)
+		say_kind(doubt, doubted, kind);
 }
 
 /*
@@ -776,6 +959,7 @@ find_staying(PlhDoubt *doubt, const PlhDoubted *doubted)
 {
 	const PlhCourse *course = doubted->course;
 	bool		alive = doubted->process->image->alive;
+	const PlhFamilyAccount *kind = NULL;
 
 	if (doubted->process->image->header->census_at == 0)
 	{
@@ -786,14 +970,21 @@ find_staying(PlhDoubt *doubt, const PlhDoubted *doubted)
 		PLH_SAY(&doubt->words, alive, growth_small);
 	else if (!has_grown(course))
 		PLH_SAY(&doubt->words, alive, nothing_grows);
-	else if (!say_harmless(doubt, doubted))
+	else
 	{
-		say_growth(doubt, course, alive);
-		doubt->is_undecided = alive;
+		kind = tellable_kind(doubted);
+		if (say_harmless(doubt, doubted, kind))
+			kind = NULL;
+		else
+		{
+			say_growth(doubt, doubted, kind);
+			doubt->is_undecided = alive;
+		}
 	}
-	say_staying(doubt, doubted);
+	if (kind == NULL)
+		say_staying(doubt, doubted);
 	if (doubt->is_undecided)
-		advise_on_growth(doubt, doubted->process);
+		advise_on_growth(doubt, doubted->process, kind);
 }
 
 void

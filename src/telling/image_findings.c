@@ -35,16 +35,8 @@ plh_image_findings_find(const PlhProfileImage *image, PlhSymbols *symbols)
 								   image->header->counters.last_at, symbols);
 }
 
-/* Is a site in the server itself, and not in a library? */
-static bool
-is_of_server(const PlhFrameText *frame)
-{
-	return frame->module != NULL && strstr(frame->module, ".so") == NULL;
-}
-
 /*
- * Is it not worth a word?  What fills one of the server's own caches is no leak: that is known by
- * functions, or, where the one that allocates has no name, by where it allocates.  And a cache of
+ * Is it not worth a word?  What fills one of the server's own caches is no leak.  And a cache of
  * the server in which most is an extension's is not full when the server's is.  Each session has
  * some anonymous record types, and only many of them are a fault.
  */
@@ -58,11 +50,9 @@ is_known_cache(const PlhFinding *finding, const PlhListedSite *listed)
 	if (family != NULL && family->kind == PLH_FAMILY_CACHE)
 		return finding->bytes < PLH_SUSPECT_LARGE_BYTES;
 	if (plh_finding_subject(finding) == PLH_SUBJECT_SITE)
-		return plh_site_family_is_cache(stack,
-										PLH_FUNCTION_BOUNDED_CACHE | PLH_FUNCTION_CATALOG_CACHE) ||
-			(site->function == NULL && is_of_server(site) &&
-			 strcmp(listed->context_name, "CacheMemoryContext") == 0);
-	return finding->kind == PLH_KIND_CACHE_GROWS && site->module != NULL && !is_of_server(site);
+		return plh_site_family_fills_cache(stack, listed->context_name);
+	return finding->kind == PLH_KIND_CACHE_GROWS && site->module != NULL &&
+		!plh_site_family_is_of_server(site);
 }
 
 PlhShown

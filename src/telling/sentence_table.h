@@ -80,12 +80,10 @@ SECTION("Since when it grows")
 SENTENCE(larger_before, "it was larger before it grew",
 		 "Private memory was {bytes} larger {age} ago.",
 		 "Private memory had been {bytes} larger {age} before the last count.")
-SENTENCE(ask_again, "it has grown since a count that is long ago",
-		 "Ask again to see whether its private memory still grows.", NULL)
 SENTENCE(grown_open, "it has grown, and it is not known whether it still does",
-		 "Private memory has grown by {bytes} since {since}. Ask again to see whether it still grows.", NULL)
+		 "Private memory has grown by {bytes} since {since}. Whether it still grows is not known.", NULL)
 SENTENCE(grown_open_counted, "the same, where part of it was counted",
-		 "Private memory has grown by {bytes} since {since}, {late} of that since the last count, {age} ago. Ask again to see whether it still grows.", NULL)
+		 "Private memory has grown by {bytes} since {since}, {late} of that since the last count, {age} ago. Whether it still grows is not known.", NULL)
 SENTENCE(grew_at_once, "it grew within a second",
 		 "Private memory grew by {bytes} within a second at {since}.",
 		 "Private memory had grown by {bytes} within a second at {since}.")
@@ -786,6 +784,22 @@ SENTENCE(ask_later, "and it has not rested yet", "Ask again later.", NULL)
 SENTENCE(growth_unknown, "it grows",
 		 "It has grown, but not for long enough to tell why.",
 		 "It had grown, but not for long enough to tell why.")
+SENTENCE(growth_soon, "the same, and it is known what grows",
+		 "It has grown, but not for long enough to tell whether that stops by itself.",
+		 "It had grown, but not for long enough to tell whether that would stop by itself.")
+SENTENCE(growth_of_code, "these are plans or functions, of less than 48 MB",
+		 "It has grown, but {title} are judged only from {limit} on, as large applications have many.",
+		 "It had grown, but {title} are judged only from {limit} on, as large applications have many.")
+PLURAL(growth_by_kind, "what grows is contexts of a kind that is known",
+	   "Most of its growth went to {title}: {count} context held {bytes} at the last count. {what} {bound}",
+	   "Most of its growth went to {title}: {count} contexts held {bytes} at the last count. {what} {bound}",
+	   "Most of its growth had gone to {title}: {count} context held {bytes} at the last count. {what} {bound}",
+	   "Most of its growth had gone to {title}: {count} contexts held {bytes} at the last count. {what} {bound}")
+PLURAL(growth_by_contexts, "the same of others",
+	   "Most of its growth went to {title}: {count} context held {bytes} at the last count.",
+	   "Most of its growth went to {title}: {count} contexts held {bytes} at the last count.",
+	   "Most of its growth had gone to {title}: {count} context held {bytes} at the last count.",
+	   "Most of its growth had gone to {title}: {count} contexts held {bytes} at the last count.")
 SENTENCE(growth_pauses, "it grew a moment ago",
 		 "It has not grown for {age}, which is too short to tell whether it will grow again.",
 		 "It had stopped growing {age} before the last count, which is too short to tell why it had grown.")
@@ -813,6 +827,13 @@ SENTENCE(stays_in_growing, "many contexts, whose number grows",
 SENTENCE(stays_largest_cache, "a cache has the largest part",
 		 "The largest part of what stays, {bytes}, is {title}. {what} {bound}",
 		 "The largest part of what stayed, {bytes}, was {title}. {what} {bound}")
+SENTENCE(stays_statistics, "most of that cache is statistics of columns",
+		 "Most of what was sampled in it is statistics of columns, which the planner has read. They are as large as the columns' statistics targets allow.",
+		 "Most of what was sampled in it was statistics of columns, which the planner had read. They were as large as the columns' statistics targets allowed.")
+SENTENCE(lower_statistics, "the same",
+		 "Lower large statistics targets (ALTER TABLE ... ALTER COLUMN ... SET STATISTICS, default_statistics_target), and run ANALYZE.", NULL)
+SENTENCE(stays_largest_kind, "other contexts have the largest part",
+		 "The largest part of what stays is {list}.", "The largest part of what stayed was {list}.")
 SENTENCE(stays_uncertain, "a call site has it, by few samples",
 		 "The largest part of what stays is {bytes} at {site} in {context}. This is too uncertain for a verdict ({interval}).",
 		 "The largest part of what stayed was {bytes} at {site} in {context}. This is too uncertain for a verdict ({interval}).")

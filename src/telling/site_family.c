@@ -72,3 +72,20 @@ plh_site_family_is_cache(const PlhStackText *stack, int flags)
 	}
 	return false;
 }
+
+bool
+plh_site_family_is_of_server(const PlhFrameText *frame)
+{
+	return frame->module != NULL && strstr(frame->module, ".so") == NULL;
+}
+
+bool
+plh_site_family_fills_cache(const PlhStackText *stack, const char *context_name)
+{
+	const PlhFrameText *site = &stack->frames[stack->site_frame];
+
+	return plh_site_family_is_cache(stack,
+									PLH_FUNCTION_BOUNDED_CACHE | PLH_FUNCTION_CATALOG_CACHE) ||
+		(stack->frame_count > 0 && site->function == NULL && plh_site_family_is_of_server(site) &&
+		 strcmp(context_name, "CacheMemoryContext") == 0);
+}

@@ -304,9 +304,7 @@ say_unfinished_growth(PlhSaid *said, const PlhExplainedProcess *process,
 		.age = plh_words_duration(header->census_at, course->now)
 	};
 
-	if (course->grown_since == header->census_at && uncounted_bytes(process) > 0)
-		PLH_LINE(said, true, ask_again);
-	else
+	if (course->grown_since != header->census_at || uncounted_bytes(process) <= 0)
 		plh_sentences_line(said, course->grown_since >= header->census_at ?
 						   PLH_SAYS_grown_open : PLH_SAYS_grown_open_counted, true, &fields);
 }
