@@ -49,7 +49,7 @@ static const char *
 evidence_of(const PlhToldFinding *told, PlhRowSink *sink)
 {
 	const char *text = plh_told_finding_row_text(told);
-	const char *path = told->named == NULL ? NULL : plh_blamed_code_nameless(&told->named->stack);
+	const char *path = plh_told_finding_nameless(told);
 
 	if (path == NULL || sink->names_are_told)
 		return text;

@@ -149,7 +149,7 @@ plh_blamed_code_names_hint(const char *const *paths, int count)
 	for (int i = 0; i < count; i++)
 		appendStringInfo(&text, "%s%s", i == 0 ? "" : i < count - 1 ? ", " : " and ",
 						 plh_stack_text_base_name(paths[i]));
-	appendStringInfoString(&text, " are missing.\n" PLH_NAMES_SOURCES "\n" PLH_NAMES_PAGE);
+	appendStringInfoString(&text, " are missing. " PLH_NAMES_PAGE);
 	return text.data;
 }
 

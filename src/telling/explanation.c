@@ -105,8 +105,8 @@ sentence_on_query(const PlhFinding *finding)
 static void
 note_nameless(Telling *telling, const PlhToldFinding *told)
 {
-	if (telling->nameless == NULL && told->named != NULL)
-		telling->nameless = plh_blamed_code_nameless(&told->named->stack);
+	if (telling->nameless == NULL)
+		telling->nameless = plh_told_finding_nameless(told);
 	if (telling->nameless == NULL && told->finding->kind == PLH_KIND_STATEMENT)
 		telling->nameless = plh_function_shares_nameless(told->finding, telling->process->image,
 														 telling->stacks);
@@ -358,7 +358,7 @@ tell_doubt(Telling *telling)
 	plh_doubt_find(doubt, &doubted);
 	plh_sentences_line(&telling->said, doubt->is_undecided ? PLH_SAYS_no_verdict_yet :
 					   PLH_SAYS_no_verdict, true, PLH_FIELDS(.reason = doubt->words.text.data));
-	if (telling->nameless == NULL)
+	if (telling->nameless == NULL && doubt->is_undecided)
 		telling->nameless = doubt->nameless;
 	if (doubt->next.begins != NIL)
 		PLH_LINE(&telling->said, true, next,.next = doubt->next.text.data);

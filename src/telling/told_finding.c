@@ -192,3 +192,11 @@ plh_told_finding_row_text(const PlhToldFinding *told)
 	PLH_SAY(&said, true, next,.next = told->next);
 	return said.text.data;
 }
+
+const char *
+plh_told_finding_nameless(const PlhToldFinding *told)
+{
+	if (told->named == NULL || plh_finding_subject(told->finding) == PLH_SUBJECT_CONTEXTS)
+		return NULL;
+	return plh_blamed_code_nameless(&told->named->stack);
+}

@@ -50,5 +50,11 @@ typedef struct PlhToldFinding
 extern PlhToldFinding *plh_told_finding_make(const PlhFinding *finding, const PlhListedSite *listed,
 											 const PlhFoundIn *in);
 
+/*
+ * Path of the binary whose names are missing where a name would tell more; else NULL.  What memory
+ * contexts are for tells their cause, whatever the function is called.
+ */
+extern const char *plh_told_finding_nameless(const PlhToldFinding *told);
+
 /* The evidence, who calls a site without a name, and the next step, for a row. */
 extern char *plh_told_finding_row_text(const PlhToldFinding *told);
