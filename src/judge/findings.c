@@ -18,6 +18,9 @@
 /* What fewer subtransactions hold is not for their number. */
 #define FEW_SUBTRANSACTIONS 8
 
+/* The most that a chunk takes besides its size. */
+#define CHUNK_HEADER_BYTES 16
+
 /* Is a site in contexts of that family? */
 static bool
 is_in(const PlhProfileImage *image, const PlhSiteRecord *site, const PlhFamilyAccount *family)
@@ -284,20 +287,61 @@ explains_growth(const PlhFinding *finding)
 		family->lasting && !is_judged_alone(family);
 }
 
+/* What contexts of the name of a site's have, of those that last. */
+static int64
+counted_in(const PlhAccount *account, const PlhSiteRecord *site)
+{
+	for (int i = 0; i < account->family_count; i++)
+	{
+		const PlhFamilyAccount *family = &account->families[i];
+
+		if (family->lasting && family->family == NULL &&
+			family->largest->context_name == site->key.context_name)
+			return family->bytes;
+	}
+	return account->lasting_bytes;
+}
+
+/*
+ * What of the growth of contexts a finding explains.  Contexts take more than is asked for: a chunk
+ * has a header, of up to CHUNK_HEADER_BYTES, and its size is rounded up, to twice as much at most.
+ * Of what they take, those sites have the part that they have of the samples there.
+ */
+static double
+explained_by(const PlhJudge *judge, const PlhFinding *finding)
+{
+	double		bytes = (double) finding->bytes;
+	double		sampled = 0.0;
+	uint32		position = 0;
+	PlhGroupedSite next;
+
+	if (plh_finding_subject(finding) != PLH_SUBJECT_SITE || finding->sites.is_malloc)
+		return bytes;
+	while (plh_site_suspects_next(&next, judge, &position))
+		if (next.lifetime == finding->site->key.lifetime &&
+			next.site->key.context_name == finding->site->key.context_name)
+			sampled += Max(0.0, (double) next.site->counters.live_bytes);
+	return Max(bytes,
+			   Min(2.0 * bytes + CHUNK_HEADER_BYTES * (double) finding->sites.live_count,
+				   bytes / Max(bytes, sampled) *
+				   (double) counted_in(judge->findings->account, finding->site)));
+}
+
 /*
  * Do findings on what the session keeps, and families that are judged by themselves, explain most
  * of the growth that a process shows as a whole?
  */
 static bool
-is_growth_explained(const PlhFindings *findings, const PlhFinding *process)
+is_growth_explained(const PlhJudge *judge, const PlhFinding *process)
 {
+	const PlhFindings *findings = judge->findings;
 	double		explained = 0.0;
 
 	if (process->kind != PLH_KIND_PROCESS_GROWS)
 		return false;
 	for (int i = 0; i < findings->count; i++)
 		if (explains_growth(&findings->list[i]))
-			explained += (double) findings->list[i].bytes;
+			explained += explained_by(judge, &findings->list[i]);
 	for (int i = 0; i < findings->account->family_count; i++)
 		if (is_judged_alone(&findings->account->families[i]))
 			explained += (double) findings->account->families[i].bytes;
@@ -314,7 +358,7 @@ judge_process(PlhJudge *judge)
 		if (plh_verdict_subject(kind) == PLH_SUBJECT_PROCESS &&
 			plh_process_suspect_judge(&finding, judge->image->header, kind, judge->counted_to) &&
 			!is_explained(judge->findings, &finding) &&
-			!is_growth_explained(judge->findings, &finding))
+			!is_growth_explained(judge, &finding))
 			plh_site_suspects_add(judge, &finding);
 	}
 }
@@ -341,21 +385,6 @@ bound(PlhFinding *finding, int64 most)
 {
 	finding->bytes = Min(finding->bytes, most);
 	finding->growth_bytes = Min(finding->growth_bytes, most);
-}
-
-/* What contexts of the name of a site's have, of those that last. */
-static int64
-counted_in(const PlhAccount *account, const PlhSiteRecord *site)
-{
-	for (int i = 0; i < account->family_count; i++)
-	{
-		const PlhFamilyAccount *family = &account->families[i];
-
-		if (family->lasting && family->family == NULL &&
-			family->largest->context_name == site->key.context_name)
-			return family->bytes;
-	}
-	return account->lasting_bytes;
 }
 
 /*

@@ -94,7 +94,7 @@ append_held(PlhReportDetail *detail, const ExitFindings *findings)
 								 plh_size_units_error(error_bytes, live_bytes).text);
 	plh_report_detail_append(detail, " at exit, caches included");
 	if (findings->held.bytes > 0)
-		plh_report_detail_append_top(detail, findings->image, &findings->held, bound);
+		plh_report_detail_append_top(detail, findings->image, &findings->held, PLH_TOP_NOW, bound);
 	plh_report_detail_append(detail, ".");
 }
 
@@ -119,7 +119,7 @@ append_peak(PlhReportDetail *detail, const ExitFindings *findings, const PlhTopS
 							 plh_size_units(header->peak_bytes).text);
 	append_time(detail, header->peak_at);
 	if (peak->bytes > 0 && !plh_top_site_is_same(peak, &findings->held))
-		plh_report_detail_append_top(detail, findings->image, peak, PG_INT64_MAX);
+		plh_report_detail_append_top(detail, findings->image, peak, PLH_TOP_PEAK, PG_INT64_MAX);
 	plh_report_detail_append(detail, ".");
 }
 

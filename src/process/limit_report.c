@@ -56,7 +56,7 @@ append_held(PlhReportDetail *detail, const PlhProfileImage *image)
 		return;
 	plh_report_detail_append(detail, "  In its memory contexts are %s (estimated from samples)",
 							 plh_size_units(live_bytes).text);
-	plh_report_detail_append_top(detail, image, &top, bound);
+	plh_report_detail_append_top(detail, image, &top, PLH_TOP_NOW, bound);
 	plh_report_detail_append(detail, ".");
 	plh_report_detail_append_statement(detail, &top);
 }

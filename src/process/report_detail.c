@@ -79,18 +79,25 @@ append_routine(PlhReportDetail *detail, const PlhProfileImage *image, const PlhT
 		plh_report_detail_append(detail, " line %d", line);
 }
 
-/* Append the site that has most of what was just named, which may not be much. */
+/*
+ * Append the site that has most of what was just named, which may not be much, and the function
+ * that most was allocated in or below.
+ */
 void
 plh_report_detail_append_top(PlhReportDetail *detail, const PlhProfileImage *image,
-							 const PlhTopSite *top, int64 bound)
+							 const PlhTopSite *top, PlhTopMoment moment, int64 bound)
 {
 	char		name[PLH_SITE_NAME_BYTES];
+	PlhTopFunction function;
 
 	plh_report_detail_append(detail, ", %s of it by %s in %s",
 							 plh_size_units(Min(top->bytes, bound)).text,
 							 plh_top_site_name(top, image, name, sizeof(name)),
 							 top->context != NULL ? top->context->text : PLH_NO_CONTEXT_NAME);
 	append_routine(detail, image, top);
+	if (plh_top_site_find_function(&function, top, image, moment))
+		plh_report_detail_append(detail, ", %.0f%% of it by %s and the functions that it calls", 100.0 * function.part,
+								 function.name);
 }
 
 void

@@ -25,7 +25,8 @@ extern void plh_report_detail_append(PlhReportDetail *detail, const char *format
 			pg_attribute_printf(2, 3);
 extern void plh_report_detail_append_process(PlhReportDetail *detail, const PlhProfileImage *image);
 extern void plh_report_detail_append_top(PlhReportDetail *detail, const PlhProfileImage *image,
-										 const PlhTopSite *top, int64 bound);
+										 const PlhTopSite *top, PlhTopMoment moment,
+										 int64 bound);
 extern void plh_report_detail_append_statement(PlhReportDetail *detail, const PlhTopSite *top);
 
 /* Which other lines, named as one and as many, the log lacks. */

@@ -13,6 +13,7 @@
 #include "base/private_memory.h"
 #include "base/sampling.h"
 #include "process/top_site.h"
+#include "profile/shared_frames.h"
 #include "profile/site_facts.h"
 #include "stack/allocation_wrappers.h"
 #include "stack/modules.h"
@@ -230,6 +231,82 @@ function_of(PlhFrame frame)
 	if (PLH_FRAME_IS_PROBED(frame))
 		return PLH_PROBED_FUNCTION;
 	return module == NULL ? NULL : exported_function(module->load_bias + PLH_FRAME_ADDRESS(frame));
+}
+
+/* Room for the functions of all stacks, by return addresses; it is 400 kB. */
+#define FUNCTIONS 8192
+
+/* Add the frames of all sites that held something then. */
+static void
+add_frames(PlhSharedFrames *frames, const PlhProfileImage *image, PlhTopMoment moment)
+{
+	PlhSiteFacts facts;
+	uint32		position = 0;
+
+	while (plh_site_facts_next(&facts, image, NULL, &position))
+	{
+		int64		bytes = bytes_at(&facts, moment);
+
+		if (bytes <= 0)
+			continue;
+		plh_shared_frames_begin_stack(frames, (double) bytes);
+		for (uint32 i = 0; facts.stack != NULL && i < facts.stack->depth; i++)
+			if (PLH_FRAME_IS_ROUTINE(facts.stack->frames[i]))
+				plh_shared_frames_skip(frames);
+			else
+				plh_shared_frames_add(frames, Max(facts.stack->frames[i], 1),
+									  &facts.stack->frames[i]);
+	}
+}
+
+/* The innermost of these functions that has a name, and says something. */
+static const char *
+name_shared(const PlhSharedFrames *frames, const PlhSharedFrame **found)
+{
+	const PlhSharedFrame *frame = NULL;
+
+	while ((frame = plh_shared_frames_next(frames, frame)) != NULL)
+	{
+		const char *name = function_of(*(const PlhFrame *) frame->what);
+
+		*found = frame;
+		if (name != NULL &&
+			!plh_allocation_wrappers_has(name, PLH_FUNCTION_WRAPPER | PLH_FUNCTION_ENTRY))
+			return name;
+	}
+	return NULL;
+}
+
+/*
+ * The function that most was allocated in or below: where recursion, or the planner, allocates in
+ * hundreds of stacks, the largest of them says little.  Lines of one function are told apart, as
+ * its frames are known by their addresses only.
+ */
+bool
+plh_top_site_find_function(PlhTopFunction *function, const PlhTopSite *top,
+						   const PlhProfileImage *image, PlhTopMoment moment)
+{
+	Size		bytes = sizeof(PlhSharedFrame) * FUNCTIONS;
+	PlhRegion	region = {0};
+	PlhSharedFrames frames;
+	const PlhSharedFrame *found = NULL;
+
+	memset(function, 0, sizeof(*function));
+	if (!plh_private_memory_reserve(&region, bytes))
+		return false;
+	if (plh_private_memory_commit(&region, bytes))
+	{
+		plh_shared_frames_begin(&frames, (PlhSharedFrame *) region.base, FUNCTIONS);
+		add_frames(&frames, image, moment);
+		if (top->bytes < PLH_SHARED_PART * frames.bytes &&
+			(function->name = name_shared(&frames, &found)) != NULL)
+		{
+			function->bytes = (int64) found->bytes;
+			function->part = found->bytes / frames.bytes;
+		}
+	}
+	plh_private_memory_discard(&region);
+	return function->name != NULL;
 }
 
 /* PlhFrameKindOf: of a frame of a NamedStack. */

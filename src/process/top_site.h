@@ -29,11 +29,23 @@ typedef struct PlhTopSite
 	uint32		statements;		/* number of those that hold something */
 } PlhTopSite;
 
+/* The function that most of what was found was allocated in or below. */
+typedef struct PlhTopFunction
+{
+	const char *name;			/* that its binary exports */
+	int64		bytes;
+	double		part;			/* of all, from 0 to 1 */
+} PlhTopFunction;
+
 /* Room for the name of a site. */
 #define PLH_SITE_NAME_BYTES 512
 
 /* Returns false if nothing is held that was sampled. */
 extern bool plh_top_site_find(PlhTopSite *top, const PlhProfileImage *image, PlhTopMoment moment);
+
+/* Returns false where there is none, or the site has as much by itself. */
+extern bool plh_top_site_find_function(PlhTopFunction *function, const PlhTopSite *top,
+									   const PlhProfileImage *image, PlhTopMoment moment);
 extern bool plh_top_site_is_same(const PlhTopSite *a, const PlhTopSite *b);
 
 extern const char *plh_top_site_routine(const PlhTopSite *top,

@@ -61,6 +61,7 @@ main(void)
 	test_sentences();
 	test_told_findings();
 	test_findings();
+	test_shared_frames();
 	test_top_site();
 	test_elf_names();
 	test_exit_dump();

@@ -75,6 +75,7 @@ extern void test_odd_suspects(void);
 extern void test_finding_advice(void);
 extern void test_finding_evidence(void);
 extern void test_findings(void);
+extern void test_shared_frames(void);
 extern void test_top_site(void);
 extern void test_elf_names(void);
 extern void test_exit_dump(void);
