@@ -13,9 +13,13 @@
 #include "base/process_facts.h"
 #include "base/whole_io.h"
 
+/* The kernel's PF_EXITING: a process that frees its memory, or has done so. */
+#define EXITING_FLAG 0x4
+
 /* The fields of /proc/PID/stat have these numbers. */
 #define STAT_FIRST_AFTER_NAME 3
 #define STAT_PARENT 4
+#define STAT_FLAGS 9
 #define STAT_START_TIME 22
 #define STAT_HEAP_START 47
 
@@ -80,6 +84,15 @@ uint64
 plh_process_facts_start_ticks(int pid)
 {
 	return stat_field(pid, STAT_START_TIME);
+}
+
+/* Is the kernel about to end that process?  Of which that can't be told, it is not. */
+bool
+plh_process_facts_is_exiting(int pid)
+{
+	uint64		flags = stat_field(pid, STAT_FLAGS);
+
+	return flags != PLH_TICKS_UNKNOWN && (flags & EXITING_FLAG) != 0;
 }
 
 /* Returns where the heap of this process begins, which sbrk makes larger; 0 if it can't be told. */

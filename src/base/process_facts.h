@@ -15,6 +15,7 @@ extern int	plh_process_facts_parent(int pid);
 extern uint64 plh_process_facts_start_ticks(int pid);
 extern uintptr_t plh_process_facts_heap_start(void);
 extern bool plh_process_facts_is_alive(int pid, uint64 start_ticks);
+extern bool plh_process_facts_is_exiting(int pid);
 extern int64 plh_process_facts_own_bytes(void);
 extern bool plh_process_facts_owns(int64 bytes);
 extern int64 plh_process_facts_touched_bytes(void);

@@ -79,6 +79,8 @@ identify(PlhExplainedProcess *process, Oid role, Oid database)
 	process->rss_anon_bytes = -1;
 	if (process->image == NULL || process->image->alive)
 	{
+		process->is_exiting = plh_process_facts_is_exiting(process->pid) ||
+			(process->image != NULL && process->image->header->exits_since != 0);
 		process->rss_anon_bytes = plh_process_facts_rss_anon_bytes(process->pid);
 		plh_server_processes_memory(process->pid, &memory);
 		process->rss_shared_bytes = memory.shared_bytes;

@@ -252,8 +252,8 @@ cache_grows(const PlhFamilyAccount *family, TimestampTz counted_at)
 }
 
 /*
- * Are there many contexts that nobody frees?  A cursor that is held may be wanted.  All locks are in
- * one context, whose bytes were looked at.
+ * Are there many contexts that nobody frees?  A cursor that is held may be wanted.  All locks are
+ * in one context, whose bytes were looked at.
  */
 static bool
 are_held(const PlhFamilyAccount *family)

@@ -15,6 +15,7 @@
 #include "miscadmin.h"
 #include "tcop/tcopprot.h"
 #include "utils/memutils.h"
+#include "utils/timestamp.h"
 #include "utils/resowner.h"
 
 #include "base/clock.h"
@@ -169,6 +170,7 @@ at_exit(void)
 		remove_shared_files();
 	if (plh_profile != NULL && plh_profile->pid == (int32) getpid())
 	{
+		plh_profile->exits_since = GetCurrentTimestamp();
 		plh_exit_dump_write();
 		plh_profile_file_unlink();
 	}

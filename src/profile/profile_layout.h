@@ -254,6 +254,7 @@ typedef struct PlhProfileHeader
 	int64		own_bytes;		/* RssAnon of the process */
 	int64		own_peak_bytes; /* the most of that in all censuses */
 	TimestampTz own_peak_at;
+	TimestampTz exits_since;	/* its exit has begun then; 0: it has not */
 	int64		node_memory_bytes;	/* what a node of a plan may take */
 	int64		maintenance_bytes;	/* what an index build, or VACUUM, may
 									 * take */

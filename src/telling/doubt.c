@@ -83,7 +83,9 @@ doubt_without_profile(PlhDoubt *doubt, const PlhDoubted *doubted)
 	const char *failure = process->loaded == PLH_LOADED ?
 		plh_profile_directory_failure(process->pid, &hint) : NULL;
 
-	if (process->loaded == PLH_NOT_LOADED)
+	if (process->is_exiting)
+		PLH_SAY(&doubt->words, true, exiting);
+	else if (process->loaded == PLH_NOT_LOADED)
 	{
 		PLH_SAY(&doubt->words, true, not_loaded);
 		PLH_SAY(&doubt->next, true, load_it,.pid = process->pid);

@@ -31,6 +31,7 @@ typedef struct PlhExplainedProcess
 	const PlhStatementEntry *largest;	/* of its calls since a day ago, the
 										 * one that took most; NULL if not
 										 * known */
+	bool		is_exiting;		/* what it held is freed with it */
 	PlhLoaded	loaded;
 	TimestampTz now;			/* of a process that is gone, its end */
 } PlhExplainedProcess;

@@ -700,6 +700,8 @@ SENTENCE(names_missing, "a binary lacks names of functions (of a page)",
 SECTION("No finding: why, and what to do to know more")
 SENTENCE(no_verdict, "nothing is suspect", "Verdict: none. {reason}", NULL)
 SENTENCE(no_verdict_yet, "something may become a finding", "Verdict: none yet. {reason}", NULL)
+SENTENCE(exiting, "it is exiting, and has no profile any more",
+		 "It is exiting, and all of its memory is freed with it. If it held much, pg_leakhunt_dumps has a dump of it.", NULL)
 SENTENCE(not_loaded, "it has not loaded pg_leakhunt",
 		 "It has not loaded pg_leakhunt, so no more is known of it.", NULL)
 SENTENCE(load_it, "the same",

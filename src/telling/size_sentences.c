@@ -104,6 +104,8 @@ plh_size_sentences_say_who(PlhSaid *said, const PlhExplainedProcess *process)
 		append_death(&who, &process->image->header->death);
 	else if (process->image != NULL && !process->image->alive)
 		appendStringInfo(&who, ", in a dump of %s", plh_words_time(process->now));
+	else if (process->is_exiting)
+		appendStringInfoString(&who, ", exiting");
 	else if (process->state != NULL)
 		appendStringInfo(&who, ", %s for %s", process->state,
 						 plh_words_duration(process->state_since, process->now));

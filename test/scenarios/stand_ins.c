@@ -348,6 +348,12 @@ plh_server_processes_memory(int pid, PlhProcessMemory *memory)
 	memset(memory, 0, sizeof(*memory));
 }
 
+bool
+plh_process_facts_is_exiting(int pid)
+{
+	return false;
+}
+
 int64
 plh_process_facts_rss_anon_bytes(int pid)
 {
