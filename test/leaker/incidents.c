@@ -6,6 +6,8 @@
 #include "postgres.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
 
 #include "commands/trigger.h"
 #include "fmgr.h"
@@ -24,8 +26,10 @@ PG_FUNCTION_INFO_V1(free_and_keep);
 PG_FUNCTION_INFO_V1(leak_by_libxml);
 PG_FUNCTION_INFO_V1(remember_ids);
 PG_FUNCTION_INFO_V1(grow_buffer);
+PG_FUNCTION_INFO_V1(free_in_threads);
 
 #define CHUNK_BYTES 1000
+#define MAX_THREADS 16
 
 static pg_noinline void
 holding_in(MemoryContext context)
@@ -159,4 +163,53 @@ grow_buffer(PG_FUNCTION_ARGS)
 		repalloc_huge(buffer, size);
 	memset(buffer, 1, size);
 	PG_RETURN_VOID();
+}
+
+/* Fill a list of blocks, and free all but the last, which keeps the arena as large as it was. */
+static void *
+free_most(void *arg)
+{
+	Size		bytes = *(Size *) arg;
+	void	  **blocks = NULL;
+
+	for (Size i = 0; i < bytes / CHUNK_BYTES; i++)
+	{
+		void	  **block = malloc(CHUNK_BYTES);
+
+		memset(block, 1, CHUNK_BYTES);
+		*block = blocks;
+		blocks = block;
+	}
+	for (void **block = blocks == NULL ? NULL : *blocks; block != NULL;)
+	{
+		void	  **before = *block;
+
+		free(block);
+		block = before;
+	}
+	return blocks;
+}
+
+/*
+ * free_in_threads(threads int, megabytes int): threads of a library, of which each frees about as
+ * much as that, and ends.  Signals of the server are none of theirs.
+ */
+Datum
+free_in_threads(PG_FUNCTION_ARGS)
+{
+	int			count = Min(PG_GETARG_INT32(0), MAX_THREADS);
+	Size		bytes = (Size) PG_GETARG_INT32(1) * 1000 * 1000;
+	pthread_t	threads[MAX_THREADS];
+	sigset_t	all;
+	sigset_t	before;
+	int			started = 0;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	while (started < count && pthread_create(&threads[started], NULL, free_most, &bytes) == 0)
+		started++;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	for (int i = 0; i < started; i++)
+		pthread_join(threads[i], NULL);
+	PG_RETURN_INT32(started);
 }

@@ -14,3 +14,5 @@ CREATE FUNCTION remember_ids(count int) RETURNS void
     AS :'incidents' LANGUAGE C STRICT;
 CREATE FUNCTION grow_buffer(bytes int) RETURNS void
     AS :'incidents' LANGUAGE C STRICT;
+CREATE FUNCTION free_in_threads(threads int, megabytes int) RETURNS int
+    AS :'incidents' LANGUAGE C STRICT;

@@ -1,0 +1,13 @@
+-- A dictionary of Python
+--
+-- A function in PL/Python fills a dictionary in GD once. Python maps memory for most of
+-- it, and gets the rest from malloc.
+--
+-- needs: EXISTS (SELECT FROM pg_extension WHERE extname = 'plpython3u')
+-- rests: idle
+-- suspect: none
+-- says: [45][0-9] MB belongs neither to memory contexts nor to malloc: libraries have mapped it\. malloc has given out another [0-9]+ [kM]B
+-- says: has loaded PL/Python: see what its functions keep in GD
+-- never: Too little was sampled
+-- never: Nothing keeps growing
+SELECT remember_objects(300000);

@@ -1,0 +1,14 @@
+-- A document that a statement is reading
+--
+-- XMLTABLE reads a document of 400,000 elements. libxml2 keeps it as a tree, from malloc,
+-- until the statement has read all of it.
+--
+-- needs: xml_is_well_formed('<a/>')
+-- suspect: malloc - -*
+-- says: Verdict: malloc
+-- says: libxml2\.so
+-- says: Allocated by the statement: SELECT \* FROM XMLTABLE
+-- says: pg_cancel_backend\(
+-- never: Nothing keeps growing
+-- never: sample_interval
+SELECT * FROM XMLTABLE('/r/a' PASSING (SELECT ('<r>' || string_agg('<a k="' || i || '">text</a>', '') || '</r>')::xml FROM generate_series(1, 400000) i) COLUMNS k text PATH '@none' DEFAULT pg_sleep(3600)::text);
