@@ -16,7 +16,7 @@ typedef enum PlhLimitKind
 	PLH_LIMIT_AUTOVACUUM,		/* autovacuum_work_mem, if it is set */
 	PLH_LIMIT_DECODING,			/* logical_decoding_work_mem */
 	PLH_LIMIT_UNKNOWN			/* a setting that profiles don't have */
-}			PlhLimitKind;
+} PlhLimitKind;
 
 /* The setting that limits what is allocated at a site, if any does. */
 extern PlhLimitKind plh_statement_limit_kind(const PlhProfileImage *image,

@@ -308,7 +308,7 @@ plh_advice_say_libraries(PlhSaid *said, const PlhMallocCallers *callers)
 
 /* Is most of it memory that was never written to, in a process that is there? */
 static bool
-is_unwritten(const PlhAdvised * advised)
+is_unwritten(const PlhAdvised *advised)
 {
 	const PlhProfileImage *image = advised->image;
 
@@ -351,7 +351,7 @@ say_glibc(PlhSaid *said, const PlhProfileHeader *header)
 }
 
 static void
-advise_on_freed(const PlhAdvised * advised)
+advise_on_freed(const PlhAdvised *advised)
 {
 	const PlhProfileHeader *header = advised->image->header;
 
@@ -385,7 +385,7 @@ author_of(const PlhProfileImage *image)
 
 /* Where to look for what a function of a language keeps, or calls. */
 static void
-say_language(const PlhAdvised * advised)
+say_language(const PlhAdvised *advised)
 {
 	const PlhSiteRecord *site = advised->finding->site;
 	const char *language = advised->code.language;
@@ -398,7 +398,7 @@ say_language(const PlhAdvised * advised)
 }
 
 static void
-advise_on_leak(const PlhAdvised * advised)
+advise_on_leak(const PlhAdvised *advised)
 {
 	if (advised->family != NULL)
 		plh_advised_say_help(advised, advised->family);
@@ -415,7 +415,7 @@ advise_on_leak(const PlhAdvised * advised)
 }
 
 static void
-advise_on_held(const PlhAdvised * advised)
+advise_on_held(const PlhAdvised *advised)
 {
 	if (advised->family != NULL && !advised->image->crashed)
 		plh_advised_say_help(advised, advised->family);
@@ -426,7 +426,7 @@ advise_on_held(const PlhAdvised * advised)
 }
 
 static void
-say_freeing(const PlhAdvised * advised)
+say_freeing(const PlhAdvised *advised)
 {
 	const PlhFamilyAccount *family = advised->finding->contexts.family;
 
@@ -443,7 +443,7 @@ say_freeing(const PlhAdvised * advised)
 void
 plh_advice_on_finding(PlhSaid *said, const PlhFinding *finding,
 					  const PlhProfileImage *image, const PlhListedSite *named,
-					  const PlhFindingOrigin * origin, const PlhMallocStatement *statement)
+					  const PlhFindingOrigin *origin, const PlhMallocStatement *statement)
 {
 	PlhAdvised	advised = {said, finding, image, named, origin};
 	PlhHolder	holder = plh_holder_sentences_of(finding, image);

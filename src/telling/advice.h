@@ -19,7 +19,7 @@
  */
 extern void plh_advice_on_finding(PlhSaid *said, const PlhFinding *finding,
 								  const PlhProfileImage *image, const PlhListedSite *named,
-								  const PlhFindingOrigin * origin,
+								  const PlhFindingOrigin *origin,
 								  const PlhMallocStatement *statement);
 
 /*

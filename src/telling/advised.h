@@ -17,16 +17,16 @@ typedef struct PlhAdvised
 	const PlhFinding *finding;
 	const PlhProfileImage *image;
 	const PlhListedSite *named; /* the site it is named after; NULL: none */
-	const		PlhFindingOrigin *origin;	/* of all its sites */
+	const PlhFindingOrigin *origin; /* of all its sites */
 	PlhBlamedCode code;			/* the extension or language nearest to the
 								 * named one */
 	const PlhFamily *family;	/* what is known of the code that allocates,
 								 * if it is the server's; else NULL */
-}			PlhAdvised;
+} PlhAdvised;
 
 /* What helps against contexts of a family, whatever allocates in them. */
 static inline void
-plh_advised_say_help(const PlhAdvised * advised, const PlhFamily *family)
+plh_advised_say_help(const PlhAdvised *advised, const PlhFamily *family)
 {
 	PLH_SAY(advised->said, true, help,.help = family->help);
 }

@@ -17,7 +17,7 @@
 
 /* What to do about contexts of a name that nobody knows. */
 static void
-say_creator(const PlhAdvised * advised)
+say_creator(const PlhAdvised *advised)
 {
 	if (advised->code.library != NULL)
 		PLH_SAY(advised->said, true, creator_of_library,.library = advised->code.library);
@@ -31,7 +31,7 @@ say_creator(const PlhAdvised * advised)
 
 /* The language whose functions prepare plans by themselves, by the names of contexts; else NULL. */
 static const char *
-preparing_language(const PlhAdvised * advised)
+preparing_language(const PlhAdvised *advised)
 {
 	static const struct
 	{
@@ -51,7 +51,7 @@ preparing_language(const PlhAdvised * advised)
 }
 
 static void
-say_language_of_plans(const PlhAdvised * advised, const char *language)
+say_language_of_plans(const PlhAdvised *advised, const char *language)
 {
 	const PlhFields fields = {.language = language};
 
@@ -62,7 +62,7 @@ say_language_of_plans(const PlhAdvised * advised, const char *language)
 }
 
 static void
-advise_on_plans(const PlhAdvised * advised, const PlhFamily *plans)
+advise_on_plans(const PlhAdvised *advised, const PlhFamily *plans)
 {
 	const char *language = preparing_language(advised);
 
@@ -75,7 +75,7 @@ advise_on_plans(const PlhAdvised * advised, const PlhFamily *plans)
 }
 
 bool
-plh_contexts_advice_is_of_plugin(const PlhFinding *finding, const PlhFindingOrigin * origin)
+plh_contexts_advice_is_of_plugin(const PlhFinding *finding, const PlhFindingOrigin *origin)
 {
 	return finding->kind == PLH_KIND_DECODING && origin->library != NULL;
 }
@@ -89,7 +89,7 @@ is_of_changes(const PlhFamilyAccount *family)
 }
 
 static void
-advise_on_decoding(const PlhAdvised * advised, const PlhFamily *decoding)
+advise_on_decoding(const PlhAdvised *advised, const PlhFamily *decoding)
 {
 	PlhPhase	phase = advised->origin->phase;
 
@@ -107,7 +107,7 @@ advise_on_decoding(const PlhAdvised * advised, const PlhFamily *decoding)
 }
 
 void
-plh_contexts_advice_say(const PlhAdvised * advised)
+plh_contexts_advice_say(const PlhAdvised *advised)
 {
 	const PlhFamily *family = advised->finding->contexts.family->family;
 

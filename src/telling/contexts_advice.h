@@ -8,8 +8,8 @@
 
 #include "telling/advised.h"
 
-extern void plh_contexts_advice_say(const PlhAdvised * advised);
+extern void plh_contexts_advice_say(const PlhAdvised *advised);
 
 /* Did an output plugin, outside of the server, allocate what decoding holds? */
 extern bool plh_contexts_advice_is_of_plugin(const PlhFinding *finding,
-											 const PlhFindingOrigin * origin);
+											 const PlhFindingOrigin *origin);

@@ -217,7 +217,7 @@ say_family(PlhSaid *said, const PlhFamilyAccount *account, const PlhProfileImage
 
 /* What the phase was for.  Returns false where its contexts tell more. */
 static bool
-say_phase(PlhSaid *said, const PlhFindingOrigin * origin, bool alive)
+say_phase(PlhSaid *said, const PlhFindingOrigin *origin, bool alive)
 {
 	PlhSentence sentence = plh_phase_sentence(origin->phase);
 
@@ -231,7 +231,7 @@ say_phase(PlhSaid *said, const PlhFindingOrigin * origin, bool alive)
 /* What decoding holds, by whoever allocated it. */
 static void
 say_decoding(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image,
-			 const PlhFindingOrigin * origin)
+			 const PlhFindingOrigin *origin)
 {
 	if (plh_contexts_advice_is_of_plugin(finding, origin))
 		PLH_SAY(said, image->alive, plugin_allocated,.library = origin->library);
@@ -259,7 +259,7 @@ say_locks(PlhSaid *said, const PlhFamilyAccount *account, const PlhProfileImage 
 
 static void
 say_contexts(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image,
-			 const PlhFindingOrigin * origin)
+			 const PlhFindingOrigin *origin)
 {
 	const PlhFamilyAccount *family = finding->contexts.family;
 	const PlhFields fields = {
@@ -298,7 +298,7 @@ has_come_to_rest(const PlhFamilyAccount *family)
 
 static void
 say_cache(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image,
-		  const PlhFindingOrigin * origin)
+		  const PlhFindingOrigin *origin)
 {
 	const PlhFamilyAccount *family = finding->contexts.family;
 	const PlhFamily *known = origin->family != NULL ? origin->family : family->family;
@@ -379,20 +379,20 @@ plh_finding_evidence_say_rest(PlhSaid *said, const PlhAccount *account,
 
 /*
  * Is it known by its contexts what much of it is for?  Of what is in those of texts and plans, the
- * phase tells more, and the library that allocated it.
+ * phase tells more: a function that the planner calls has its memory there, too.
  */
 static bool
-is_known_part(const PlhFamilyAccount *part, const PlhFindingOrigin * origin)
+is_known_part(const PlhFamilyAccount *part, const PlhFindingOrigin *origin)
 {
 	return part != NULL &&
 		(part->family != plh_family_of("MessageContext") ||
-		 (plh_phase_sentence(origin->phase) == PLH_SENTENCES && origin->library == NULL));
+		 (origin->phase == PLH_PHASE_UNKNOWN && origin->library == NULL));
 }
 
 /* What limits what was allocated while an index was built. */
 static void
 say_build_limits(PlhSaid *said, const PlhFinding *finding, const PlhFoundIn *in,
-				 const PlhFindingOrigin * origin)
+				 const PlhFindingOrigin *origin)
 {
 	const PlhProfileHeader *header = in->image->header;
 
@@ -405,7 +405,7 @@ say_build_limits(PlhSaid *said, const PlhFinding *finding, const PlhFoundIn *in,
 /* What limits what a statement holds, where anything does that is known. */
 static void
 say_limits(PlhSaid *said, const PlhFinding *finding, const PlhFoundIn *in,
-		   const PlhFindingOrigin * origin)
+		   const PlhFindingOrigin *origin)
 {
 	const PlhStatementFound *statement = &finding->statement;
 	const PlhAccount *counted = statement->counted_bytes > 0 ? in->findings->account : NULL;
@@ -438,7 +438,8 @@ say_limits(PlhSaid *said, const PlhFinding *finding, const PlhFoundIn *in,
 		plh_finding_evidence_say_rest(said, counted, nodes, alive);
 		return;
 	}
-	if (in->stacks != NULL && !plh_function_shares_name_site(finding, in->image, in->stacks))
+	if (statement->part == NULL && in->stacks != NULL &&
+		!plh_function_shares_name_site(finding, in->image, in->stacks))
 		plh_finding_evidence_say_rest(said, counted, NULL, alive);
 	plh_limit_sentences_say(said, in->image, NULL, statement->limit);
 }
@@ -661,7 +662,7 @@ say_waiting(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *ima
 
 static void
 say_statement(PlhSaid *said, const PlhFinding *finding, const PlhFoundIn *in,
-			  const PlhFindingOrigin * origin)
+			  const PlhFindingOrigin *origin)
 {
 	PlhSentence noun = noun_of_all(&finding->statement);
 	PlhHolder	holder = plh_holder_sentences_of(finding, in->image);
@@ -781,7 +782,7 @@ say_freed(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image
 
 void
 plh_finding_evidence_say(PlhSaid *said, const PlhFinding *finding, const PlhFoundIn *in,
-						 const PlhFindingOrigin * origin)
+						 const PlhFindingOrigin *origin)
 {
 	const PlhProfileImage *image = in->image;
 	PlhHolder	holder = plh_holder_sentences_of(finding, image);

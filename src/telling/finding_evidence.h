@@ -23,7 +23,7 @@ typedef struct PlhFoundIn
 
 /* "origin" is where it came from. */
 extern void plh_finding_evidence_say(PlhSaid *said, const PlhFinding *finding,
-									 const PlhFoundIn *in, const PlhFindingOrigin * origin);
+									 const PlhFoundIn *in, const PlhFindingOrigin *origin);
 
 /*
  * What memory contexts of a name are of; the record may be NULL.  Returns false where there is

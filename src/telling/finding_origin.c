@@ -28,7 +28,7 @@ typedef struct CodeShare
 {
 	PlhBlamedCode code;
 	int64		bytes;
-}			CodeShare;
+} CodeShare;
 
 typedef struct Shares
 {
@@ -38,7 +38,7 @@ typedef struct Shares
 	int			code_count;
 	const PlhFamily *family;	/* of code of the server: that found first */
 	int64		family_bytes;
-}			Shares;
+} Shares;
 
 static bool
 is_same(const char *left, const char *right)
@@ -47,7 +47,7 @@ is_same(const char *left, const char *right)
 }
 
 static void
-add_code(Shares * shares, const PlhBlamedCode *code, int64 bytes)
+add_code(Shares *shares, const PlhBlamedCode *code, int64 bytes)
 {
 	int			i = 0;
 
@@ -67,7 +67,7 @@ add_code(Shares * shares, const PlhBlamedCode *code, int64 bytes)
 
 /* The sites come by size, so that a family that has most of it is the first. */
 static void
-add_family(Shares * shares, const PlhFamily *family, int64 bytes)
+add_family(Shares *shares, const PlhFamily *family, int64 bytes)
 {
 	if (shares->family == NULL)
 		shares->family = family;
@@ -77,7 +77,7 @@ add_family(Shares * shares, const PlhFamily *family, int64 bytes)
 
 /* Add what a site holds to its phase, and to the code that this phase has called. */
 static void
-add_site(Shares * shares, const PlhShare *share, const PlhProfileImage *image, PlhStackTexts *texts)
+add_site(Shares *shares, const PlhShare *share, const PlhProfileImage *image, PlhStackTexts *texts)
 {
 	PlhSiteFacts facts;
 	PlhListedSite listed;
@@ -98,14 +98,14 @@ add_site(Shares * shares, const PlhShare *share, const PlhProfileImage *image, P
 }
 
 static bool
-is_most(const Shares * shares, int64 bytes)
+is_most(const Shares *shares, int64 bytes)
 {
 	return (double) bytes * 100 >= (double) shares->all * MOST_PERCENT;
 }
 
 /* What a phase has, and its parts with it. */
 static int64
-bytes_of(const Shares * shares, PlhPhase phase)
+bytes_of(const Shares *shares, PlhPhase phase)
 {
 	int64		bytes = shares->phases[phase];
 
@@ -117,7 +117,7 @@ bytes_of(const Shares * shares, PlhPhase phase)
 
 /* The phase that has most of it: of one and its part, the part. */
 static void
-find_phase(PlhFindingOrigin * origin, const Shares * shares)
+find_phase(PlhFindingOrigin *origin, const Shares *shares)
 {
 	for (PlhPhase phase = PLH_PHASE_UNKNOWN + 1; phase < PLH_PHASES; phase++)
 	{

@@ -27,7 +27,7 @@ typedef struct PlhFindingOrigin
 	const PlhSharedFunction *shared;	/* that most of it was allocated in or
 										 * below; NULL: none, or a call site
 										 * says it */
-}			PlhFindingOrigin;
+} PlhFindingOrigin;
 
 /* Of findings on contexts or on a statement.  Without texts of stacks nothing is known. */
 extern PlhFindingOrigin plh_finding_origin_find(const PlhFinding *finding,

@@ -54,7 +54,7 @@ static const struct
 	},
 	[PLH_PHASE_STARTING] = {
 		"start of the plan", PLH_PHASE_UNKNOWN, PLH_SAYS_phase_starting, PLH_SAYS_help_starting,
-		FUNCTIONS("ExecutorStart", "standard_ExecutorStart", "ExecInitNode")
+		FUNCTIONS("ExecutorStart", "standard_ExecutorStart", "ExecInitNode", "ExecFindPartition")
 	},
 	[PLH_PHASE_RUNNING] = {
 		"running", PLH_PHASE_UNKNOWN, PLH_SENTENCES, PLH_SENTENCES,

@@ -33,7 +33,7 @@ typedef enum PlhPhase
 	PLH_PHASE_CACHE_REBUILD,
 	PLH_PHASE_JIT
 #define PLH_PHASES (PLH_PHASE_JIT + 1)
-}			PlhPhase;
+} PlhPhase;
 
 /*
  * The phase of the innermost function of the server that is known.  "frame" becomes its index in

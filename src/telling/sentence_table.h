@@ -645,7 +645,7 @@ SENTENCE(plans_of_language, "plans that another language has prepared",
 SENTENCE(functions_of_triggers, "compiled functions of triggers",
 		 "A trigger function is compiled once for each table that it is a trigger of, and stays when that table is dropped. Keep such tables and TRUNCATE them, instead of creating and dropping them.", NULL)
 SENTENCE(plugin_holds, "what an output plugin keeps",
-		 "Report this to the authors of {library}, with what pg_leakhunt_suspects shows as \"stack\". Its buffers may also be as large as the largest transaction or row that it has sent.", NULL)
+		 "An output plugin's buffer becomes as large as the largest row or transaction that it sends at once, and stays so. If none is that large, report this to the authors of {library}.", NULL)
 SENTENCE(help_decoding_catalogs, "decoding of changes to catalogs",
 		 "Let transactions that are decoded create, alter and drop fewer tables, temporary ones included. Such changes count in all transactions that run beside them.", NULL)
 SENTENCE(help_decoding_changes, "decoding of many changes",

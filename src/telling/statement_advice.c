@@ -19,7 +19,7 @@
 
 /* What to do about a node that holds more than it may, or about many. */
 static void
-say_nodes(const PlhAdvised * advised)
+say_nodes(const PlhAdvised *advised)
 {
 	const PlhStatementFound *statement = &advised->finding->statement;
 	int64		each = statement->node_bytes / Max(1, statement->nodes);
@@ -56,7 +56,7 @@ is_file_buffer(const PlhListedSite *named)
  * functions that enlarge them.
  */
 static int64
-value_bytes(const PlhAdvised * advised)
+value_bytes(const PlhAdvised *advised)
 {
 	const PlhStatementFound *statement = &advised->finding->statement;
 	const PlhCounters *counters;
@@ -76,7 +76,7 @@ value_bytes(const PlhAdvised * advised)
 
 /* What to do about such a value: as the client sends it, or as a function makes it. */
 static void
-say_value(const PlhAdvised * advised, int64 bytes)
+say_value(const PlhAdvised *advised, int64 bytes)
 {
 	const PlhFields fields = {.bytes = plh_words_size(bytes)};
 
@@ -92,7 +92,7 @@ say_value(const PlhAdvised * advised, int64 bytes)
  * groups that it keeps.
  */
 static bool
-may_be_groups(const PlhAdvised * advised)
+may_be_groups(const PlhAdvised *advised)
 {
 	return plh_advised_contexts(advised->image, "HashAgg") > 0;
 }
@@ -107,7 +107,7 @@ is_before_running(PlhPhase phase)
 
 /* What to do where functions of an extension allocate. */
 static void
-say_library(const PlhAdvised * advised, const char *library)
+say_library(const PlhAdvised *advised, const char *library)
 {
 	const PlhFields fields = {.library = library};
 	PlhPhase	phase = advised->origin->phase;
@@ -128,7 +128,7 @@ say_library(const PlhAdvised * advised, const char *library)
 
 /* What to do about parse trees: it goes by what the client has sent. */
 static void
-say_parsing(const PlhAdvised * advised)
+say_parsing(const PlhAdvised *advised)
 {
 	static const PlhSentence sentences[] = {
 		[PLH_FORM_OTHER] = PLH_SAYS_help_parsing,
@@ -150,14 +150,17 @@ is_of_message(const PlhFamilyAccount *part)
 
 /* What to do by the phase.  Returns false where it does not tell that. */
 static bool
-say_by_phase(const PlhAdvised * advised)
+say_by_phase(const PlhAdvised *advised)
 {
 	PlhPhase	phase = advised->origin->phase;
 
-	if (plh_phase_help(phase) == PLH_SENTENCES)
+	if (plh_phase_sentence(phase) == PLH_SENTENCES)
 		return false;
 	if (phase == PLH_PHASE_PARSING)
 		say_parsing(advised);
+	else if (plh_phase_help(phase) == PLH_SENTENCES)
+		PLH_SAY(advised->said, true, see_report,.pid = advised->image->header->pid,
+				.noun = plh_process_kind_noun(advised->image));
 	else
 		plh_sentences_say(advised->said, plh_phase_help(phase), true, PLH_FIELDS(NULL));
 	return true;
@@ -165,7 +168,7 @@ say_by_phase(const PlhAdvised * advised)
 
 /* What to do where contexts of one kind hold much of it. */
 static void
-say_part(const PlhAdvised * advised, const PlhFamilyAccount *part)
+say_part(const PlhAdvised *advised, const PlhFamilyAccount *part)
 {
 	if (is_of_message(part) &&
 		plh_statement_form(advised->image, advised->finding->site) != PLH_FORM_OTHER)
@@ -176,7 +179,7 @@ say_part(const PlhAdvised * advised, const PlhFamilyAccount *part)
 
 /* What to do where functions build large values. */
 static void
-say_functions(const PlhAdvised * advised)
+say_functions(const PlhAdvised *advised)
 {
 	static const PlhSentence sentences[] = {
 		[PLH_PROCESS_SESSION] = PLH_SAYS_functions_hold,
@@ -200,7 +203,7 @@ say_functions(const PlhAdvised * advised)
 
 /* What to do by the call site that has most, or by nodes of the plan. */
 static void
-say_by_site(const PlhAdvised * advised)
+say_by_site(const PlhAdvised *advised)
 {
 	const PlhStatementFound *statement = &advised->finding->statement;
 
@@ -219,7 +222,7 @@ say_by_site(const PlhAdvised * advised)
 }
 
 void
-plh_statement_advice_say(const PlhAdvised * advised)
+plh_statement_advice_say(const PlhAdvised *advised)
 {
 	const PlhFamilyAccount *part = advised->finding->statement.part;
 	int64		value = value_bytes(advised);
@@ -232,7 +235,7 @@ plh_statement_advice_say(const PlhAdvised * advised)
 		say_library(advised, advised->origin->library);
 	else if (say_by_phase(advised))
 		return;
-	else if (part != NULL)
+	else if (part != NULL && advised->origin->phase == PLH_PHASE_UNKNOWN)
 		say_part(advised, part);
 	else
 		say_by_site(advised);

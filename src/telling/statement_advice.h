@@ -8,4 +8,4 @@
 
 #include "telling/advised.h"
 
-extern void plh_statement_advice_say(const PlhAdvised * advised);
+extern void plh_statement_advice_say(const PlhAdvised *advised);

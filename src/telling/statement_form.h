@@ -11,7 +11,7 @@ typedef enum PlhStatementForm
 	PLH_FORM_OTHER,
 	PLH_FORM_SEVERAL,			/* several statements in one message */
 	PLH_FORM_VALUES				/* INSERT with a list of rows */
-}			PlhStatementForm;
+} PlhStatementForm;
 
 /* Of the statement that a site allocated for; either may be NULL. */
 extern PlhStatementForm plh_statement_form(const PlhProfileImage *image, const PlhSiteRecord *site);

@@ -1,7 +1,7 @@
 /*
  * incidents.c
  *	  Memory that grows as it does in incidents that people report: inside a
- *	  query, in a trigger, by a library's malloc, freed and kept.
+ *	  query, in a trigger, in an index build, by a library's malloc, freed and kept.
  */
 #include "postgres.h"
 
@@ -9,11 +9,14 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "catalog/pg_type.h"
 #include "commands/trigger.h"
+#include "executor/spi.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
+#include "utils/fmgrprotos.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
@@ -27,6 +30,8 @@ PG_FUNCTION_INFO_V1(leak_by_libxml);
 PG_FUNCTION_INFO_V1(remember_ids);
 PG_FUNCTION_INFO_V1(grow_buffer);
 PG_FUNCTION_INFO_V1(free_in_threads);
+PG_FUNCTION_INFO_V1(compare_copies);
+PG_FUNCTION_INFO_V1(keep_plans);
 
 #define CHUNK_BYTES 1000
 #define MAX_THREADS 16
@@ -212,4 +217,35 @@ free_in_threads(PG_FUNCTION_ARGS)
 	for (int i = 0; i < started; i++)
 		pthread_join(threads[i], NULL);
 	PG_RETURN_INT32(started);
+}
+
+/*
+ * compare_copies(int, int): compares as an operator class does, and leaves a copy behind
+ * each time.  It rests when it has left very many.
+ */
+Datum
+compare_copies(PG_FUNCTION_ARGS)
+{
+	static int	compared = 0;
+	int32		left = PG_GETARG_INT32(0);
+	int32		right = PG_GETARG_INT32(1);
+	char	   *copy = palloc(200);
+
+	memcpy(copy, &left, sizeof(left));
+	if (++compared == 1000000)
+		DirectFunctionCall1(pg_sleep, Float8GetDatum(3600.0));
+	PG_RETURN_INT32(left < right ? -1 : left > right);
+}
+
+/* keep_plans(count int): prepares a statement again and again, and keeps each plan. */
+Datum
+keep_plans(PG_FUNCTION_ARGS)
+{
+	Oid			types[] = {INT4OID};
+
+	SPI_connect();
+	for (int i = 0; i < PG_GETARG_INT32(0); i++)
+		SPI_keepplan(SPI_prepare("SELECT balance FROM accounts WHERE id = $1", 1, types));
+	SPI_finish();
+	PG_RETURN_VOID();
 }

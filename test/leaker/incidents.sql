@@ -16,3 +16,10 @@ CREATE FUNCTION grow_buffer(bytes int) RETURNS void
     AS :'incidents' LANGUAGE C STRICT;
 CREATE FUNCTION free_in_threads(threads int, megabytes int) RETURNS int
     AS :'incidents' LANGUAGE C STRICT;
+CREATE FUNCTION compare_copies(int, int) RETURNS int
+    AS :'incidents' LANGUAGE C IMMUTABLE STRICT;
+CREATE OPERATOR CLASS copying_ops FOR TYPE int USING btree AS
+    OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
+    FUNCTION 1 compare_copies(int, int);
+CREATE FUNCTION keep_plans(count int) RETURNS void
+    AS :'incidents' LANGUAGE C STRICT;

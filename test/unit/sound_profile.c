@@ -397,7 +397,7 @@ judge_profile(const PlhProfileImage *image, const PlhBaseline *baseline)
 	const PlhFoundIn in = {
 		.image = image,.findings = plh_findings_make(image, baseline, GetCurrentTimestamp())
 	};
-	const		PlhFindingOrigin origin = {PLH_PHASE_UNKNOWN};
+	const PlhFindingOrigin origin = {PLH_PHASE_UNKNOWN};
 	PlhSaid		evidence;
 
 	plh_sentences_begin(&evidence);

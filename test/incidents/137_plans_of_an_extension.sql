@@ -1,0 +1,11 @@
+-- An extension prepares a statement at each call
+--
+-- A function in C prepares a statement with SPI_prepare and SPI_keepplan each time, and
+-- never frees the plan.
+--
+-- source: https://github.com/citusdata/pg_cron/issues/41
+-- rests: idle
+-- suspect: @(contexts|held|leak|growing) *
+-- says: Functions of incidents\.so have prepared them .* SPI_freeplan
+-- never: DEALLOCATE what it|prepareThreshold|Verdict: (none|query|malloc)
+SELECT 'SELECT keep_plans(40)' FROM generate_series(1, 480) \gexec
