@@ -51,6 +51,13 @@ static const PlhFamily families[] = {
 			  "MdSmgr", "smgr relation table")
 	},
 	{
+		PLH_FAMILY_STATEMENT, "settings",
+		"Each session keeps its settings there, with those of names of its own that SET or set_config has made.",
+		"Nothing limits how many such names there are, and RESET does not remove one.",
+		"Let the application set fewer names of its own, or shorter values. To free them, end the session.",
+		NAMES("GUCMemoryContext", "GUC hash table")
+	},
+	{
 		PLH_FAMILY_CACHE, "anonymous record types",
 		"Each session keeps each combination of column names and types that ROW(...), a subquery or a function has returned as record.",
 		"Nothing limits them, and they stay until the session ends.",

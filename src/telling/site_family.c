@@ -17,7 +17,9 @@ static const struct
 	const char *context_name;
 }			known_sites[] = {
 	{"Async_Notify", "Pending Notifies"},
-	{"assign_record_type_typmod", "Record information cache"}
+	{"assign_record_type_typmod", "Record information cache"},
+	{"set_config_option", "GUCMemoryContext"},
+	{"set_config_with_handle", "GUCMemoryContext"}
 };
 
 static const PlhFamily *
