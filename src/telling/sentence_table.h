@@ -403,11 +403,11 @@ SENTENCE(result_frees, "a portal without a name",
 SENTENCE(transaction_frees, "a transaction that waits",
 		 "COMMIT or ROLLBACK frees this.", "COMMIT or ROLLBACK would have freed this.")
 SENTENCE(holder_is_no_leak, "there is no finding", "This is no leak.", NULL)
-SENTENCE(cursor_statement, "the statement of a cursor is known", "Statement of the cursor: {query}", NULL)
+SENTENCE(cursor_statement, "the statement of a cursor is known", "Statement of the open cursor: {query}", NULL)
 SENTENCE(cursor_statement_largest, "the same of several",
-		 "Statement of the largest cursor: {query}", NULL)
+		 "Statement of the largest open cursor: {query}", NULL)
 SENTENCE(result_statement, "the same of a portal without a name",
-		 "Statement of that result: {query}", NULL)
+		 "Statement of the open result: {query}", NULL)
 SENTENCE(cursor_beside, "malloc has given out much while a cursor is open",
 		 "Cursor \"{name}\" has been open since {since}: its statement may need this until it is closed.", NULL)
 

@@ -11,7 +11,7 @@
 -- says: The transaction has been idle since
 -- says: This is no leak. CLOSE, COMMIT or ROLLBACK frees this
 -- says: idle_in_transaction_session_timeout
--- says: Statement of the cursor: DECLARE c CURSOR
+-- says: Statement of the open cursor: DECLARE c CURSOR
 -- never: running statement
 -- never: Verdict: (leak|held|query|contexts|malloc|mapped|freed|growing)
 SET work_mem = '600MB';

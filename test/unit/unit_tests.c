@@ -22,6 +22,7 @@ main(void)
 	test_profile_courses();
 	test_census();
 	test_context_examples();
+	test_census_portals();
 	test_child_deaths();
 	test_log_turns();
 	test_watched_processes();

@@ -36,6 +36,7 @@ extern void test_routine_readers(void);
 extern void test_full_profiles(void);
 extern void test_profile_courses(void);
 extern void test_census(void);
+extern void test_census_portals(void);
 extern void test_context_examples(void);
 extern void test_child_deaths(void);
 extern void test_control(void);
