@@ -25,7 +25,7 @@ VERDICT_WORDS(MALLOC, "bad",
 			  "memory that a library allocates with malloc keeps growing, or is more than 128 MB; where malloc does not tell what it has, all private memory outside of contexts",
 			  "where `pg_leakhunt_malloc.so` is [preloaded](doc/malloc.md#preload-it), `site` and `stack` name the function, as for a leak; elsewhere `evidence` names the libraries that the process has loaded. If the process compiles queries, try `jit = off`")
 VERDICT_WORDS(MAPPED, "soft",
-			  "memory that belongs neither to contexts nor to malloc keeps growing",
+			  "memory that belongs neither to contexts nor to malloc keeps growing, or is more than 128 MB",
 			  "`evidence` names PL/Python or the JIT compiler, if the process has loaded it. Otherwise look for code that maps memory by itself")
 VERDICT_WORDS(FREED, "soft",
 			  "malloc has kept at least 64 MB of freed memory for a minute instead of returning it to the system",
