@@ -125,7 +125,7 @@ plh_suspect_collect(PlhSuspectFacts *facts, const PlhProfileHeader *header,
 	facts->age_epochs = plh_suspect_age(header, site);
 	facts->sites = 1;
 	facts->statements = 1;
-	facts->active_to = Max(header->census_at, header->counters.last_at);
+	facts->active_to = Max(header->worked_at, header->counters.last_at);
 	facts->first_at = site->counters.first_at;
 	facts->last_at = site->counters.last_at;
 	early = plh_suspect_early_checkpoint(site, facts->age_epochs);

@@ -565,6 +565,7 @@ take(int64 now_us, bool brief)
 	note_sampled();
 	now = GetCurrentTimestamp();
 	plh_profile->census_at = now;
+	plh_profile->worked_at = now;
 	add_to_history(now, now_us);
 	took_us = plh_clock_us(CLOCK_THREAD_CPUTIME_ID) - started_us;
 	note_cost(took_us);
@@ -608,6 +609,7 @@ bool
 plh_census_take_if_asked(MemoryContext over)
 {
 	int64		now_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
+	TimestampTz worked_at = plh_profile->worked_at;
 	bool		taken;
 
 	if (state.last_census_us != 0 && now_us - state.last_census_us <
@@ -617,6 +619,7 @@ plh_census_take_if_asked(MemoryContext over)
 	taken = take(now_us, false);
 	state.being_reset = NULL;
 	state.spent_us -= state.last_cpu_us;
+	plh_profile->worked_at = worked_at;
 	return taken;
 }
 
