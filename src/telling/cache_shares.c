@@ -8,17 +8,19 @@
 #include "telling/cache_shares.h"
 #include "telling/site_family.h"
 
-/* Functions of the planner that read statistics of columns, and all of which are exported. */
-static const char *const statistics_readers[] = {"examine_variable", "get_attavgwidth"};
+/* The planner's function that reads statistics of columns that a statement compares. */
+#define STATISTICS_READER "examine_variable"
+
+/* That a column has no statistics is kept, too, in chunks that are smaller than this. */
+#define STATISTICS_BYTES 1024
 
 static bool
 reads_statistics(const PlhStackText *stack)
 {
 	for (int i = 0; i < stack->frame_count; i++)
-		for (int j = 0; j < lengthof(statistics_readers); j++)
-			if (stack->frames[i].function != NULL &&
-				strcmp(stack->frames[i].function, statistics_readers[j]) == 0)
-				return true;
+		if (stack->frames[i].function != NULL &&
+			strcmp(stack->frames[i].function, STATISTICS_READER) == 0)
+			return true;
 	return false;
 }
 
@@ -37,7 +39,8 @@ add_site(PlhCacheShares *shares, const PlhProfileImage *image, const PlhSiteReco
 	if (!plh_site_family_fills_cache(&stack, name->text))
 		return;
 	shares->server_bytes += site->counters.live_bytes;
-	if (reads_statistics(&stack))
+	if (reads_statistics(&stack) &&
+		site->counters.live_bytes >= STATISTICS_BYTES * site->counters.live_count)
 		shares->statistics_bytes += site->counters.live_bytes;
 }
 

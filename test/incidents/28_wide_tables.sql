@@ -10,6 +10,7 @@
 -- says: Verdict: none|This is no leak\.
 -- never: Verdict: (leak|held|query|contexts|malloc|mapped|freed)
 -- never: Report this
+-- never: statistics of columns
 DO $$ DECLARE columns text; BEGIN
     SELECT string_agg('column_' || i || ' int', ',') INTO columns FROM generate_series(1, 150) i;
     CREATE SCHEMA wide;
