@@ -220,7 +220,7 @@ static void
 add_up(PlhAccount *account, const PlhProfileImage *image)
 {
 	const PlhContextRecord *record;
-	TimestampTz counted_at = image->header->census_at;
+	TimestampTz worked_at = plh_profile_image_worked_at(image->header);
 	int			room = 32;
 	int			added_room = 64;
 	int			added_count = 0;
@@ -242,9 +242,9 @@ add_up(PlhAccount *account, const PlhProfileImage *image)
 			record, entered - account->families
 		};
 	}
-	set_times(account, counted_at);
+	set_times(account, worked_at);
 	for (int i = 0; i < added_count; i++)
-		add_earlier(&account->families[added[i].family], added[i].record, counted_at);
+		add_earlier(&account->families[added[i].family], added[i].record, worked_at);
 	pfree(added);
 	join_functions_and_plans(account);
 	qsort(account->families, account->family_count, sizeof(PlhFamilyAccount), compare_families);

@@ -35,6 +35,7 @@ typedef struct PlhSitesFound
 	int			sites;			/* that hold something */
 	int			statements;		/* of these sites */
 	int64		live_count;		/* chunks */
+	int64		live_bytes;		/* by samples, which counts may contradict */
 	int64		total_bytes;	/* allocated there, freed or not */
 	int64		transactions;	/* in which there were samples */
 	int64		epochs;			/* the same; of a long one, seconds */

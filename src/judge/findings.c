@@ -379,10 +379,16 @@ compare_findings(const void *a, const void *b)
 	return 0;
 }
 
-/* What a site holds, and has gained, is no more than that. */
+/*
+ * What a site holds, and has gained, is no more than that.  What it has allocated in all is
+ * estimated by the same samples: so the part of it that is left stays the same.
+ */
 static void
 bound(PlhFinding *finding, int64 most)
 {
+	if (finding->bytes > most && finding->bytes > 0)
+		finding->sites.total_bytes = (int64)
+			((double) finding->sites.total_bytes * most / finding->bytes);
 	finding->bytes = Min(finding->bytes, most);
 	finding->growth_bytes = Min(finding->growth_bytes, most);
 }

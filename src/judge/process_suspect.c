@@ -184,11 +184,11 @@ is_of_kind(const PlhFamilyAccount *family, PlhFamilyKind kind)
 
 /* How steadily the number of contexts has grown; negative: it has not. */
 static double
-steadiness_of(const PlhFamilyAccount *family, TimestampTz counted_at)
+steadiness_of(const PlhFamilyAccount *family, TimestampTz worked_at)
 {
 	return plh_course_steadiness(0, family->early_contexts, family->contexts,
 								 (double) family->early_at - (double) family->first_at,
-								 (double) counted_at - (double) family->early_at);
+								 (double) worked_at - (double) family->early_at);
 }
 
 /*
@@ -209,11 +209,12 @@ static void
 note_family_rate(PlhFinding *finding, const PlhFamilyAccount *family,
 				 const PlhProfileHeader *header, TimestampTz now)
 {
-	double		late_us = (double) header->census_at - (double) family->early_at;
+	TimestampTz worked_at = plh_profile_image_worked_at(header);
+	double		late_us = (double) worked_at - (double) family->early_at;
 
 	if (finding->late_bytes <= 0 || late_us < PLH_SUSPECT_RATE_US ||
 		family->bytes <= family->late_bytes ||
-		plh_suspect_has_stopped(family->first_at, header->census_at, now) ||
+		plh_suspect_has_stopped(family->first_at, worked_at, now) ||
 		have_all_stopped(family, header, now))
 		return;
 	finding->rate = plh_suspect_rate(finding->late_bytes, late_us);
@@ -228,7 +229,7 @@ is_of_code(const PlhFamilyAccount *family)
 
 /* Does the number of contexts keep growing, in the last quarter of their time, too? */
 static bool
-become_more(const PlhFamilyAccount *family, TimestampTz counted_at)
+become_more(const PlhFamilyAccount *family, TimestampTz worked_at)
 {
 	int64		late_contexts = family->contexts - family->early_contexts;
 
@@ -237,17 +238,17 @@ become_more(const PlhFamilyAccount *family, TimestampTz counted_at)
 	return late_contexts >= PLH_SUSPECT_LATE_CONTEXTS &&
 		family->contexts - family->late_contexts >= late_contexts / 8 &&
 		family->rises >= PLH_SUSPECT_CONTEXT_RISES &&
-		steadiness_of(family, counted_at) >= PLH_SUSPECT_STEADINESS;
+		steadiness_of(family, worked_at) >= PLH_SUSPECT_STEADINESS;
 }
 
 /* Does a cache, which may be one context, keep growing? */
 static bool
-cache_grows(const PlhFamilyAccount *family, TimestampTz counted_at)
+cache_grows(const PlhFamilyAccount *family, TimestampTz worked_at)
 {
 	return family->bytes - family->early_bytes >= PLH_SUSPECT_LARGE_BYTES / 4 &&
 		plh_course_steadiness(0, family->early_bytes, family->bytes,
 							  (double) family->early_at - (double) family->first_at,
-							  (double) counted_at - (double) family->early_at) >=
+							  (double) worked_at - (double) family->early_at) >=
 		PLH_SUSPECT_STEADINESS;
 }
 
@@ -314,9 +315,9 @@ find_kind(PlhKind *kind, const PlhFamilyAccount *family, const PlhAccount *accou
 	if (is_of_kind(family, PLH_FAMILY_CACHE))
 	{
 		*kind = PLH_KIND_CACHE_GROWS;
-		return cache_grows(family, header->census_at);
+		return cache_grows(family, plh_profile_image_worked_at(header));
 	}
-	if (become_more(family, header->census_at))
+	if (become_more(family, plh_profile_image_worked_at(header)))
 		return true;
 	*kind = PLH_KIND_CONTEXTS_HOLD;
 	return are_held(family);
@@ -331,7 +332,7 @@ plh_process_suspect_judge_family(PlhFinding *finding, const PlhFamilyAccount *fa
 	finding->bytes = family->bytes;
 	finding->counted_at = header->census_at;
 	finding->growth_bytes = finding->late_bytes = family->bytes - family->early_bytes;
-	finding->score = Max(0.0, Min(1.0, steadiness_of(family, header->census_at)));
+	finding->score = Max(0.0, Min(1.0, steadiness_of(family, plh_profile_image_worked_at(header))));
 	finding->context = family->largest;
 	finding->contexts.family = family;
 	finding->contexts.late_contexts = family->contexts - family->early_contexts;

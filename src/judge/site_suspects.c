@@ -240,6 +240,7 @@ plh_site_suspects_finding(const PlhSiteRecord *site, const PlhSuspectFacts *fact
 				.sites = facts->sites,
 				.statements = facts->statements,
 				.live_count = facts->live_count,
+				.live_bytes = facts->live_bytes,
 				.total_bytes = facts->total_bytes,
 				.transactions = facts->transactions,
 				.epochs = facts->epochs,

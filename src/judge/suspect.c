@@ -17,6 +17,7 @@
 
 #include "base/sampling.h"
 #include "judge/suspect.h"
+#include "profile/profile_image.h"
 
 /*
  * The header of a profile is read before the sites.  Within that moment a process does not begin
@@ -125,7 +126,7 @@ plh_suspect_collect(PlhSuspectFacts *facts, const PlhProfileHeader *header,
 	facts->age_epochs = plh_suspect_age(header, site);
 	facts->sites = 1;
 	facts->statements = 1;
-	facts->active_to = Max(header->worked_at, header->counters.last_at);
+	facts->active_to = Max(plh_profile_image_worked_at(header), header->counters.last_at);
 	facts->first_at = site->counters.first_at;
 	facts->last_at = site->counters.last_at;
 	early = plh_suspect_early_checkpoint(site, facts->age_epochs);

@@ -376,3 +376,13 @@ plh_profile_image_ended_at(const PlhProfileHeader *header)
 	return header->death.at != 0 ? header->death.at :
 		Max(Max(header->counters.last_at, header->census_at), header->started_at);
 }
+
+/*
+ * A process that rests, and is asked, counts as well: that is no work, in which it might have
+ * added something.
+ */
+TimestampTz
+plh_profile_image_worked_at(const PlhProfileHeader *header)
+{
+	return header->worked_at == 0 ? header->census_at : Min(header->worked_at, header->census_at);
+}

@@ -86,4 +86,7 @@ extern int64 plh_profile_image_counted_bytes(const PlhProfileHeader *header);
 extern PlhHeldBytes plh_profile_image_held_bytes(const PlhProfileHeader *header);
 extern int64 plh_profile_image_live_bound(const PlhProfileHeader *header);
 extern TimestampTz plh_profile_image_ended_at(const PlhProfileHeader *header);
+
+/* Until when it has worked, as far as counts tell; 0 without any. */
+extern TimestampTz plh_profile_image_worked_at(const PlhProfileHeader *header);
 extern const char *plh_profile_image_lifetime_name(uint32 lifetime);

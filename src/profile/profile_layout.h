@@ -242,8 +242,8 @@ typedef struct PlhProfileHeader
 
 	/* figures of the last census */
 	TimestampTz census_at;		/* 0: none yet */
-	TimestampTz worked_at;		/* the last that its own work has brought
-								 * about, and nobody who asked */
+	TimestampTz worked_at;		/* of the last that it took of itself, as it
+								 * had worked; 0: all were asked for */
 	int64		context_bytes;	/* of all memory contexts */
 	int64		context_free_bytes; /* of these; -1: not counted */
 	int64		malloc_bytes;	/* in use; -1: not known */

@@ -54,8 +54,8 @@
 #define IDLE_SHARE 10
 
 /*
- * A census that somebody asks for comes at least ASKED_GAP_US after the last, and such ones take no
- * more than one part in ASKED_SHARE of the time.
+ * A census that somebody asks for comes at least ASKED_GAP_US after the last such one, and these
+ * take no more than one part in ASKED_SHARE of the time.
  */
 #define ASKED_GAP_US 10000
 #define ASKED_SHARE 50
@@ -94,6 +94,7 @@
 static struct
 {
 	int64		last_census_us; /* by the monotonic clock; 0: none yet */
+	int64		last_asked_us;	/* the same of the last that was asked for */
 	int64		last_cpu_us;	/* processor time that the last one took */
 	int64		spent_us;		/* of the credit, as of last_census_us */
 	int64		counted_live_bytes; /* live bytes at the last one */
@@ -105,6 +106,7 @@ static struct
 	int64		last_point_us;	/* of it, by the monotonic clock */
 	bool		is_passing_point;	/* the last one is too near to another */
 	int64		passing_point_us;	/* then, when it was */
+	bool		is_asked;		/* it is taken because somebody has asked */
 	MemoryContext being_reset;	/* what is in it is over; else NULL */
 	bool		never_brief;	/* a census was given up as too long */
 	bool		is_missing;		/* one was due, but too long for a commit */
@@ -158,13 +160,16 @@ count_context(MemoryContext context, PlhLifetime lifetime, int64 bytes)
 		plh_census_examples_look(record, context, bytes);
 }
 
-/* Note how the contexts of one name grow, once they are counted. */
+/*
+ * Note how the contexts of one name grow, once they are counted.  A process that rests adds none,
+ * however often it is asked.
+ */
 static void
 note_course(PlhContextRecord *record, TimestampTz now)
 {
 	PlhContextCheckpoint *last = &record->checkpoints[PLH_CHECKPOINTS - 1];
 
-	if (record->instances == 0)
+	if (record->instances == 0 || state.is_asked)
 		return;
 	if (record->first_at == 0)
 		record->first_at = now;
@@ -565,7 +570,8 @@ take(int64 now_us, bool brief)
 	note_sampled();
 	now = GetCurrentTimestamp();
 	plh_profile->census_at = now;
-	plh_profile->worked_at = now;
+	if (!state.is_asked)
+		plh_profile->worked_at = now;
 	add_to_history(now, now_us);
 	took_us = plh_clock_us(CLOCK_THREAD_CPUTIME_ID) - started_us;
 	note_cost(took_us);
@@ -603,24 +609,24 @@ plh_census_take_if_older(int64 gap_us, bool brief)
 /*
  * Take one that somebody has asked for, outside of the credit; of the context "over", if it is not
  * NULL, what is in it counts as over.  So that whoever asks again and again does not slow the
- * process down, the last one stands for it where it is too young.
+ * process down, the last one stands for it where that was asked for a moment ago.
  */
 bool
 plh_census_take_if_asked(MemoryContext over)
 {
 	int64		now_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
-	TimestampTz worked_at = plh_profile->worked_at;
-	bool		taken;
 
-	if (state.last_census_us != 0 && now_us - state.last_census_us <
+	if (state.last_asked_us != 0 && now_us - state.last_asked_us <
 		Max(ASKED_GAP_US, ASKED_SHARE * state.last_cpu_us))
 		return false;
+	state.last_asked_us = now_us;
 	state.being_reset = over;
-	taken = take(now_us, false);
+	state.is_asked = true;
+	(void) take(now_us, false);
+	state.is_asked = false;
 	state.being_reset = NULL;
 	state.spent_us -= state.last_cpu_us;
-	plh_profile->worked_at = worked_at;
-	return taken;
+	return true;
 }
 
 /* Was the last brief census given up or not tried? */

@@ -24,6 +24,7 @@
 #include "telling/finding_evidence.h"
 #include "telling/holder_sentences.h"
 #include "telling/limit_sentences.h"
+#include "telling/moment.h"
 #include "telling/size_sentences.h"
 
 /*
@@ -161,6 +162,26 @@ find_blindness(PlhDoubt *doubt, const PlhExplainedProcess *process)
 	return false;
 }
 
+/* Has it freed what a finding is about, since that was counted? */
+static bool
+find_lost(PlhDoubt *doubt, const PlhDoubted *doubted)
+{
+	const PlhExplainedProcess *process = doubted->process;
+	const PlhFindings *findings = doubted->findings;
+
+	for (int i = 0; i < findings->count; i++)
+	{
+		if (!plh_moment_has_lost(process, findings->list[i].bytes))
+			continue;
+		PLH_SAY(&doubt->words, true, lost_since_count,
+				.age = plh_words_duration(process->image->header->census_at, process->now));
+		PLH_SAY(&doubt->next, true, ask_later);
+		doubt->is_undecided = true;
+		return true;
+	}
+	return false;
+}
+
 /* Has it gained much that was not counted yet, and of which samples know nothing? */
 static bool
 find_uncounted(PlhDoubt *doubt, const PlhDoubted *doubted)
@@ -226,7 +247,10 @@ sampled_in_contexts(const PlhProfileHeader *header, double *error)
 	return bytes;
 }
 
-/* Was most of what the contexts use allocated unseen? */
+/*
+ * Was most of what the contexts use allocated unseen?  Samples are of now, and only a count of now
+ * is compared with them.
+ */
 static bool
 find_unseen(PlhDoubt *doubt, const PlhExplainedProcess *process)
 {
@@ -237,6 +261,7 @@ find_unseen(PlhDoubt *doubt, const PlhExplainedProcess *process)
 	PlhFields	fields = {NULL};
 
 	if (header->census_at == 0 || used < PLH_SUSPECT_LARGE_BYTES ||
+		(process->image->alive && !plh_moment_is_now(process)) ||
 		sampled + error >= SEEN_PART * used)
 		return false;
 	fields.bytes = plh_words_estimate((int64) sampled, (int64) error);
@@ -453,7 +478,7 @@ find_statement(PlhDoubt *doubt, const PlhDoubted *doubted)
 
 	if (site == NULL)
 		return false;
-	if (nodes != NULL &&
+	if (nodes != NULL && !plh_moment_has_lost(doubted->process, nodes->bytes) &&
 		plh_statement_limit_kind(image, site) == PLH_LIMIT_NODE)
 		say_nodes(doubt, image, nodes, account, image->alive &&
 				  plh_memory_holder_find(image, nodes->bytes).kind == PLH_HELD_BY_STATEMENT);
@@ -514,7 +539,8 @@ find_outside(PlhDoubt *doubt, const PlhDoubted *doubted)
 	PlhHolder	holder;
 	bool		rests;
 
-	if (header->census_at == 0 || outside < PLH_SUSPECT_LARGE_BYTES)
+	if (header->census_at == 0 || outside < PLH_SUSPECT_LARGE_BYTES ||
+		plh_moment_has_lost(doubted->process, outside))
 		return false;
 	rests = rests_outside(&course, doubted);
 	if (rests)
@@ -574,7 +600,8 @@ find_malloc_and_mapped(PlhDoubt *doubt, const PlhDoubted *doubted)
 	int64		mapped = account->other_bytes - image->header->overhead_bytes;
 
 	if (!account->knows_malloc || mapped <= 0 || has_grown(doubted->course) ||
-		account->outside_bytes + mapped < PLH_SUSPECT_LARGE_BYTES)
+		account->outside_bytes + mapped < PLH_SUSPECT_LARGE_BYTES ||
+		plh_moment_has_lost(doubted->process, account->outside_bytes + mapped))
 		return false;
 	PLH_SAY(&doubt->words, image->alive, outside_mapped,.bytes = plh_words_size(mapped),
 			.outside = plh_words_size(account->outside_bytes));
@@ -857,7 +884,7 @@ say_harmless(PlhDoubt *doubt, const PlhDoubted *doubted, const PlhFamilyAccount 
 	const PlhFamilyAccount *cache = cache_of(doubted, site);
 	int64		freed = image->header->malloc_free_bytes;
 
-	if (freed > course->grown_bytes / 2)
+	if (freed > course->grown_bytes / 2 && !plh_moment_has_lost(doubted->process, freed))
 		PLH_SAY(&doubt->words, image->alive, growth_freed,.bytes = plh_words_size(freed));
 	else if ((cache != NULL && cache->bytes > course->grown_bytes / 2) ||
 			 (kind != NULL && kind->family != NULL && kind->family->kind == PLH_FAMILY_CACHE))
@@ -998,6 +1025,7 @@ plh_doubt_find(PlhDoubt *doubt, const PlhDoubted *doubted)
 	if (doubted->process->image == NULL)
 		doubt_without_profile(doubt, doubted);
 	else if (!find_blindness(doubt, doubted->process) &&
+			 !find_lost(doubt, doubted) &&
 			 !find_uncounted(doubt, doubted) &&
 			 !find_missed_frees(doubt, doubted->process->image->header) &&
 			 !find_cursors(doubt, doubted) &&

@@ -24,6 +24,7 @@
 #include "telling/function_shares.h"
 #include "telling/holder_sentences.h"
 #include "telling/image_findings.h"
+#include "telling/moment.h"
 #include "telling/size_sentences.h"
 
 /* The number of findings of a process that are told; pg_leakhunt_suspects has all. */
@@ -161,7 +162,7 @@ tell_findings(Telling *telling, const PlhSuppressions *suppressions)
 										telling->stacks, suppressions, &listed);
 
 		hidden += shown == PLH_SUPPRESSED;
-		if (shown != PLH_SHOWN)
+		if (shown != PLH_SHOWN || plh_moment_has_lost(telling->process, finding->bytes))
 			continue;
 		told = plh_told_finding_make(finding, finding->site == NULL ? NULL : &listed, &in);
 		telling->told = lappend(telling->told, told);
@@ -180,7 +181,7 @@ tell_findings(Telling *telling, const PlhSuppressions *suppressions)
 static int64
 held_now(const PlhExplainedProcess *process)
 {
-	return plh_size_sentences_own_bytes(process) -
+	return plh_moment_own_bytes(process) -
 		Max(0, process->image->header->malloc_free_bytes);
 }
 
@@ -386,7 +387,7 @@ tell_profile(Telling *telling, const PlhSuppressions *suppressions)
 
 	telling->stacks = plh_stack_text_open(telling->symbols, image);
 	has_course = plh_course_follow(&telling->course, image->header, PLH_SERIES_OWN,
-								   plh_size_sentences_own_bytes(process),
+								   plh_moment_own_bytes(process),
 								   image->alive ? process->now :
 								   image->header->census_at);
 	telling->findings = plh_image_findings_make(image, process->baseline, until,
@@ -422,6 +423,6 @@ plh_explanation_make(const PlhExplainedProcess *process, PlhSymbols *symbols,
 	explanation->told = telling.told;
 	explanation->account = telling.findings == NULL ? NULL : telling.findings->account;
 	explanation->course = telling.course;
-	explanation->own_bytes = plh_size_sentences_own_bytes(process);
+	explanation->own_bytes = plh_moment_own_bytes(process);
 	return explanation;
 }

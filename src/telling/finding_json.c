@@ -8,6 +8,7 @@
 
 #include "report/json.h"
 #include "telling/finding_json.h"
+#include "telling/moment.h"
 #include "telling/verdict_words.h"
 
 static const char *
@@ -229,6 +230,7 @@ put_process(StringInfo json, const PlhExplainedProcess *process, const PlhExplan
 	plh_json_put_text(json, "state", process->state);
 	plh_json_put_flag(json, "alive", process->image == NULL || process->image->alive);
 	plh_json_put_if(json, "private_bytes", explanation->own_bytes >= 0, explanation->own_bytes);
+	plh_json_put_flag(json, "is_counted_now", plh_moment_is_now(process));
 	plh_json_put_if(json, "shared_bytes", process->rss_anon_bytes >= 0, process->rss_shared_bytes);
 }
 

@@ -41,13 +41,18 @@ PHRASE(before_silence, "the same, where it is not known when it died",
 	   "{age} before it was last heard of", NULL)
 SENTENCE(not_counted, "no count yet",
 		 "It has not counted its memory contexts yet.", "It had not counted its memory contexts.")
-SENTENCE(counted, "it has counted its contexts and malloc",
-		 "The last count, {ago}, found {contexts} in memory contexts, {outside} from malloc outside of them, and {freed} of freed memory that malloc keeps.",
-		 "The last count, {ago}, found {contexts} in memory contexts, {outside} from malloc outside of them, and {freed} of freed memory that malloc kept.")
-SENTENCE(counted_nothing_freed, "the same, and malloc keeps nothing that was freed",
-		 "The last count, {ago}, found {contexts} in memory contexts and {outside} from malloc outside of them.", NULL)
-SENTENCE(counted_without_malloc, "malloc does not tell what it has",
-		 "The last count, {ago}, found {contexts} in memory contexts and {outside} outside of them.", NULL)
+SENTENCE(parts, "it has counted its contexts and malloc, now or at another moment",
+		 "It has {contexts} in memory contexts, {outside} from malloc outside of them, and {freed} of freed memory that malloc keeps{rest}.",
+		 "When it last counted its memory, {ago}, it had {contexts} in memory contexts, {outside} from malloc outside of them, and {freed} of freed memory that malloc kept{rest}.")
+SENTENCE(parts_nothing_freed, "the same, and malloc keeps nothing that was freed",
+		 "It has {contexts} in memory contexts and {outside} from malloc outside of them{rest}.",
+		 "When it last counted its memory, {ago}, it had {contexts} in memory contexts and {outside} from malloc outside of them{rest}.")
+SENTENCE(parts_without_malloc, "malloc does not tell what it has",
+		 "It has {contexts} in memory contexts and {outside} outside of them{rest}.",
+		 "When it last counted its memory, {ago}, it had {contexts} in memory contexts and {outside} outside of them{rest}.")
+PHRASE(unwritten, "more was allocated than takes memory",
+	   "; {bytes} of that takes no memory yet, as it was not written to",
+	   "; {bytes} of that took no memory yet, as it was not written to")
 SENTENCE(allocator_untold, "the same, and it is known whose malloc it is",
 		 "Its malloc is that of {library}, which does not tell how much of this is in use.",
 		 "Its malloc was that of {library}, which does not tell how much of this is in use.")
@@ -56,23 +61,23 @@ SENTENCE(allocator_unknown, "the same, and that is not known",
 		 "pg_leakhunt does not know its malloc, so it cannot tell how much of this was in use.")
 SENTENCE(allocator_is, "malloc tells what it has, and is not glibc's",
 		 "Its malloc is that of {library}.", "Its malloc was that of {library}.")
-SENTENCE(free_in_contexts, "there was free space inside contexts",
-		 "Of the memory in contexts, {bytes} was free space inside them.", NULL)
-SENTENCE(elsewhere, "part of private memory belongs to neither", "{bytes} was elsewhere.", NULL)
-SENTENCE(unwritten, "more was allocated than takes memory",
-		 "The process looked {bytes} smaller than that, because that part had not been written to yet.", NULL)
-SENTENCE(kinds, "contexts were counted", "Memory contexts by kind: {list}, {rest} in others.", NULL)
-SENTENCE(kinds_all, "the same, and there are no others", "Memory contexts by kind: {list}.", NULL)
+SENTENCE(free_in_contexts, "there is free space inside contexts",
+		 "Of the memory in contexts, {bytes} is free space inside them.",
+		 "Of the memory in contexts, {bytes} was free space inside them.")
+SENTENCE(elsewhere, "part of private memory belongs to neither",
+		 "{bytes} is elsewhere.", "{bytes} was elsewhere.")
+SENTENCE(own_then, "it lives, and the count is of another moment",
+		 "Its private memory was {bytes} then.", NULL)
+SENTENCE(unknown_since, "that is another figure than now",
+		 "What it has allocated and freed since is not known.", NULL)
+SENTENCE(kinds, "contexts were counted", "Memory contexts by kind: {list}, {rest} in others.",
+		 "Memory contexts by kind at that count: {list}, {rest} in others.")
+SENTENCE(kinds_all, "the same, and there are no others", "Memory contexts by kind: {list}.",
+		 "Memory contexts by kind at that count: {list}.")
 PHRASE(kind, "in such a list", "{bytes} for {title}", NULL)
 PHRASE(kind_many, "in such a list", "{bytes} for {title} ({count} contexts)", NULL)
 PHRASE(kind_named, "in such a list, of a name that is not known", "{bytes} in {title}", NULL)
 PHRASE(kind_named_many, "in such a list, of a name that is not known", "{bytes} in {title} ({count} contexts)", NULL)
-SENTENCE(grown_since_count, "it has grown since the last count",
-		 "Since that count private memory has grown by {bytes}, which the counted figures do not include.", NULL)
-SENTENCE(written_since_count, "the same, and much had not been written to",
-		 "Since that count private memory has grown by {bytes}. Part of that may be memory that was counted, but not yet written to.", NULL)
-SENTENCE(fallen_since_count, "it has become smaller since the last count",
-		 "Since that count private memory has fallen by {bytes}.", NULL)
 SENTENCE(unsampled, "a tenth of the contexts, or more, may be older than the first sample",
 		 "What it allocated before sampling began has no call site: {bytes}, part of which may have been freed.", NULL)
 
@@ -716,6 +721,8 @@ SENTENCE(outside_never_counted, "it is large, and was never counted",
 		 "Almost all of its private memory is outside of memory contexts: malloc gave it out, or a library mapped it. It has not counted its memory yet, so it is not known which.", NULL)
 SENTENCE(outside_since_count, "it has grown much since its last count, without samples",
 		 "Almost all of what it has gained since the last count is outside of memory contexts: malloc gave it out, or a library mapped it. It has not counted its memory since, so it is not known which.", NULL)
+SENTENCE(lost_since_count, "it has become smaller than what a finding was about",
+		 "It has freed much since it last counted its memory, {age} ago, and has not counted what is left.", NULL)
 SENTENCE(see_activity, "the same, where no statement runs",
 		 "See in pg_stat_activity what it runs, and which of these libraries that uses.", NULL)
 SENTENCE(not_published, "its profile could not be published, and nothing is known",

@@ -8,6 +8,7 @@
 #include "judge/suspect.h"
 #include "report/death_text.h"
 #include "report/words.h"
+#include "telling/moment.h"
 #include "telling/size_sentences.h"
 
 /* The number of families of memory contexts that are told. */
@@ -16,12 +17,6 @@
 /* What was allocated before sampling is told where it is this part of the contexts. */
 #define UNSAMPLED_PART 10
 
-/*
- * Growth since the last count may be such memory being written to where it is this part of the
- * growth.
- */
-#define UNWRITTEN_PART 8
-
 /* Page tables are told from this size on, and where they are this part of private memory. */
 #define PAGE_TABLES_BYTES INT64CONST(1048576)
 #define PAGE_TABLES_PART 10
@@ -29,15 +24,6 @@
 /* A page of shared memory, and its entry in a table. */
 #define PAGE_BYTES 4096
 #define ENTRY_BYTES 8
-
-int64
-plh_size_sentences_own_bytes(const PlhExplainedProcess *process)
-{
-	if (process->rss_anon_bytes >= 0)
-		return process->rss_anon_bytes;
-	return process->image != NULL && process->image->header->census_at != 0 ?
-		process->image->header->own_bytes : -1;
-}
 
 /* Append a word with what introduces it, if it is known. */
 static void
@@ -91,7 +77,7 @@ say_page_tables(PlhSaid *said, const PlhExplainedProcess *process)
 void
 plh_size_sentences_say_who(PlhSaid *said, const PlhExplainedProcess *process)
 {
-	int64		bytes = plh_size_sentences_own_bytes(process);
+	int64		bytes = plh_moment_own_bytes(process);
 	StringInfoData who;
 
 	initStringInfo(&who);
@@ -149,72 +135,61 @@ say_allocator(PlhSaid *said, const PlhProfileImage *image)
 		plh_sentences_say(said, PLH_SAYS_allocator_is, image->alive, &fields);
 }
 
+/*
+ * The parts of what was counted last: of now they are told as what it has, and of another moment as
+ * what it had then, which comes first.  Where they are more than the whole, the reason is part of
+ * the sentence.
+ */
+static void
+say_parts(PlhSaid *said, const PlhExplainedProcess *process, int64 outside, int64 unwritten)
+{
+	const PlhProfileHeader *header = process->image->header;
+	bool		is_now = plh_moment_is_now(process);
+	PlhSentence sentence = PLH_SAYS_parts;
+	const PlhFields fields = {
+		.ago = plh_size_sentences_ago(process, header->census_at),
+		.contexts = plh_words_size(header->context_bytes),
+		.outside = plh_words_size(outside),
+		.freed = plh_words_size(Max(0, header->malloc_free_bytes)),
+		.rest = unwritten <= 0 ? "" :
+		PLH_PHRASE(is_now, unwritten,.bytes = plh_words_size(unwritten))
+	};
+
+	if (header->malloc_bytes < 0)
+		sentence = PLH_SAYS_parts_without_malloc;
+	else if (header->malloc_free_bytes == 0)
+		sentence = PLH_SAYS_parts_nothing_freed;
+	plh_sentences_line(said, sentence, is_now, &fields);
+}
+
 static void
 say_counted(PlhSaid *said, const PlhExplainedProcess *process)
 {
 	const PlhProfileHeader *header = process->image->header;
-	bool		alive = process->image->alive;
+	bool		is_now = plh_moment_is_now(process);
 	bool		knows_malloc = header->malloc_bytes >= 0;
-	PlhSentence sentence = PLH_SAYS_counted;
+	int64		own = is_now ? plh_moment_own_bytes(process) : header->own_bytes;
 	int64		outside = knows_malloc ? Max(0, header->malloc_bytes - header->context_bytes) :
-		Max(0, header->own_bytes - header->context_bytes);
-	int64		other = !knows_malloc ? 0 : header->own_bytes - header->context_bytes -
-		outside - header->malloc_free_bytes;
+		Max(0, own - header->context_bytes);
+	int64		other = !knows_malloc ? 0 :
+		own - header->context_bytes - outside - header->malloc_free_bytes;
 
 	if (header->census_at == 0)
 	{
-		PLH_LINE(said, alive, not_counted);
+		PLH_LINE(said, process->image->alive, not_counted);
 		return;
 	}
-	if (!knows_malloc)
-		sentence = PLH_SAYS_counted_without_malloc;
-	else if (header->malloc_free_bytes == 0)
-		sentence = PLH_SAYS_counted_nothing_freed;
-	plh_sentences_line(said, sentence, alive,
-					   PLH_FIELDS(.ago = plh_size_sentences_ago(process, header->census_at),
-								  .contexts = plh_words_size(header->context_bytes),
-								  .outside = plh_words_size(outside),
-								  .freed = plh_words_size(header->malloc_free_bytes)));
+	say_parts(said, process, outside, -other);
 	say_allocator(said, process->image);
 	if (header->context_free_bytes > 0)
-		PLH_SAY(said, alive, free_in_contexts,
+		PLH_SAY(said, is_now, free_in_contexts,
 				.bytes = plh_words_size(header->context_free_bytes));
 	if (other > 0)
-		PLH_SAY(said, alive, elsewhere,.bytes = plh_words_size(other));
-	else if (other < 0)
-		PLH_SAY(said, alive, unwritten,.bytes = plh_words_size(-other));
-}
-
-/* What it has gained since the last count; 0 where that is next to nothing, or not known. */
-static int64
-uncounted_bytes(const PlhExplainedProcess *process)
-{
-	const PlhProfileHeader *header = process->image->header;
-	int64		gained = process->rss_anon_bytes - header->own_bytes;
-
-	if (header->census_at == 0 || process->rss_anon_bytes < 0 ||
-		Max(gained, -gained) < Max(PLH_COURSE_NOISE_BYTES,
-								   PLH_COURSE_NOISE_PART * process->rss_anon_bytes))
-		return 0;
-	return gained;
-}
-
-/*
- * By how much it is larger or smaller now than at the last count, so that its parts add up to what
- * top shows.  What was counted and not written to makes it larger once it is.
- */
-static void
-say_uncounted(PlhSaid *said, const PlhExplainedProcess *process)
-{
-	const PlhProfileHeader *header = process->image->header;
-	int64		gained = uncounted_bytes(process);
-
-	if (gained > 0)
-		plh_sentences_line(said, plh_account_unwritten_bytes(header) >= gained / UNWRITTEN_PART ?
-						   PLH_SAYS_written_since_count : PLH_SAYS_grown_since_count, true,
-						   PLH_FIELDS(.bytes = plh_words_size(gained)));
-	else if (gained < 0)
-		PLH_LINE(said, true, fallen_since_count,.bytes = plh_words_size(-gained));
+		PLH_SAY(said, is_now, elsewhere,.bytes = plh_words_size(other));
+	if (process->image->alive && !is_now)
+		PLH_SAY(said, true, own_then,.bytes = plh_words_size(header->own_bytes));
+	if (plh_moment_gained_bytes(process) != 0)
+		PLH_SAY(said, true, unknown_since);
 }
 
 char *
@@ -252,7 +227,8 @@ say_families(PlhSaid *said, const PlhExplainedProcess *process, const PlhAccount
 		rest -= family->bytes;
 	}
 	if (count > 0)
-		plh_sentences_line(said, rest > 0 ? PLH_SAYS_kinds : PLH_SAYS_kinds_all, true,
+		plh_sentences_line(said, rest > 0 ? PLH_SAYS_kinds : PLH_SAYS_kinds_all,
+						   plh_moment_is_now(process),
 						   PLH_FIELDS(.list = kinds.data,.rest = plh_words_size(rest)));
 }
 
@@ -274,7 +250,6 @@ plh_size_sentences_say_parts(PlhSaid *said, const PlhExplainedProcess *process,
 {
 	say_counted(said, process);
 	say_families(said, process, account);
-	say_uncounted(said, process);
 	say_unsampled(said, process->image->header);
 }
 
@@ -306,7 +281,7 @@ say_unfinished_growth(PlhSaid *said, const PlhExplainedProcess *process,
 		.age = plh_words_duration(header->census_at, course->now)
 	};
 
-	if (course->grown_since != header->census_at || uncounted_bytes(process) <= 0)
+	if (course->grown_since != header->census_at || plh_moment_gained_bytes(process) <= 0)
 		plh_sentences_line(said, course->grown_since >= header->census_at ?
 						   PLH_SAYS_grown_open : PLH_SAYS_grown_open_counted, true, &fields);
 }
@@ -335,7 +310,7 @@ static bool
 is_told_fall(const PlhExplainedProcess *process, const PlhCourse *course)
 {
 	return course->fallen_since == process->image->header->census_at &&
-		uncounted_bytes(process) < 0;
+		plh_moment_gained_bytes(process) < 0;
 }
 
 /* It was larger, and rests since. */

@@ -11,9 +11,6 @@
 #include "telling/explained_process.h"
 #include "telling/sentences.h"
 
-/* The own memory of a process, now, or at the last count; -1 if not known. */
-extern int64 plh_size_sentences_own_bytes(const PlhExplainedProcess *process);
-
 extern void plh_size_sentences_say_who(PlhSaid *said, const PlhExplainedProcess *process);
 
 /*

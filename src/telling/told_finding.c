@@ -73,13 +73,15 @@ find_shared(const PlhFinding *finding, const PlhFoundIn *in)
 		plh_shared_function_find(shared, finding, in->image, in->stacks) ? shared : NULL;
 }
 
-/* Which part it is of all that was sampled. */
+/* Which part its samples are of all. */
 static void
 say_share(PlhSaid *said, const PlhFinding *finding, const PlhSharedFunction *shared,
 		  const PlhProfileImage *image)
 {
 	int64		all = image->header->counters.live_bytes;
-	double		percent = all <= 0 ? 0.0 : 100.0 * finding->bytes / all;
+	int64		of_sites = finding->sites.live_bytes;
+	int64		sampled = of_sites > 0 ? of_sites : finding->bytes;
+	double		percent = all <= 0 ? 0.0 : 100.0 * sampled / all;
 	const PlhFields fields = {
 		.count = shared != NULL ? shared->places : finding->sites.sites,
 		.percent = psprintf("%.0f", percent)

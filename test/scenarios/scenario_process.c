@@ -147,6 +147,19 @@ set_counted(Words *words)
 	}
 }
 
+/* It is stopped, say, or in a system call. */
+static void
+set_deaf(Words *words)
+{
+	scenario_process.is_deaf = true;
+}
+
+static void
+set_hearing(Words *words)
+{
+	scenario_process.is_deaf = false;
+}
+
 static void
 set_seed(Words *words)
 {
@@ -302,6 +315,8 @@ static const Command settings[] = {
 	{"speed", set_speed},
 	{"counted", set_counted},
 	{"locks", set_locks},
+	{"deaf", set_deaf},
+	{"hears", set_hearing},
 	{"seed", set_seed},
 	{"work_mem", set_work_mem},
 	{"maintenance_work_mem", set_maintenance_work_mem},

@@ -21,6 +21,7 @@ typedef struct ScenarioProcess
 	bool		is_over;		/* it crashed, or its profile is a dump's */
 	bool		has_crashed;
 	TimestampTz ended_at;		/* when that was */
+	bool		is_deaf;		/* it does not count when it is asked about */
 	int			library_count;	/* that it has loaded */
 	char	   *libraries[16];
 } ScenarioProcess;

@@ -41,6 +41,16 @@ static StringInfoData log_text;
 PlhProfileImage scenario_image;
 PlhSuppressions scenario_suppressions;
 
+/* What is seen of the last process. */
+static void
+take_image(void)
+{
+	plh_profile->published_bytes = plh_profile->used_bytes;
+	scenario_image = *plh_profile_image_own(plh_profile);
+	scenario_image.alive = !scenario_process.is_over;
+	scenario_image.crashed = scenario_process.has_crashed;
+}
+
 void
 scenario_server_begin_look(void)
 {
@@ -53,12 +63,22 @@ scenario_server_begin_look(void)
 	TopMemoryContext = CurrentMemoryContext = looking_context;
 	statement_start = simulated_time();
 	plh_guard_held = false;
-	if (!scenario_process_has_begun())
+	if (scenario_process_has_begun())
+		take_image();
+}
+
+/* The last process counts, as a look has asked for it. */
+void
+scenario_server_have_counted(void)
+{
+	if (!scenario_process_has_begun() || scenario_process.is_over || scenario_process.is_deaf)
 		return;
-	plh_profile->published_bytes = plh_profile->used_bytes;
-	scenario_image = *plh_profile_image_own(plh_profile);
-	scenario_image.alive = !scenario_process.is_over;
-	scenario_image.crashed = scenario_process.has_crashed;
+	TopMemoryContext = process_context;
+	plh_guard_held = true;
+	simulated_count();
+	plh_guard_held = false;
+	TopMemoryContext = looking_context;
+	take_image();
 }
 
 void

@@ -29,6 +29,7 @@ extern void scenario_server_keep(void);
 /* Between these, memory contexts are those of the session that looks. */
 extern void scenario_server_begin_look(void);
 extern void scenario_server_end_look(void);
+extern void scenario_server_have_counted(void);
 
 /* The process as it was when the last look began. */
 extern PlhProfileImage scenario_image;

@@ -48,6 +48,7 @@ extern void simulated_begin(uint64 seed, const Ways *ways);
 extern void simulated_set_ways(const Ways *ways);
 extern void simulated_end(void);
 extern bool simulated_is_published(void);
+extern void simulated_count(void);	/* as somebody has asked for it */
 extern int64 simulated_now_us(void);	/* since it began */
 extern TimestampTz simulated_time(void);
 extern int64 simulated_lasting_bytes(void);

@@ -153,3 +153,12 @@ is_published(void)
 #undef getpid
 #undef plh_profile_file_verify
 #undef plh_profile_file_is_published
+
+void
+simulated_count(void)
+{
+	if (!is_published() || !plh_census_take_if_asked(NULL))
+		return;
+	plh_owner_update_header();
+	counted();
+}

@@ -149,10 +149,12 @@ plh_sql_source_publish_and_save(void)
 	return true;
 }
 
-/* The process counts by itself only. */
+/* The last process counts at once, unless it is deaf. */
 void
 plh_sql_moment_of(int pid)
 {
+	if (pid == MyProcPid)
+		scenario_server_have_counted();
 }
 
 void

@@ -190,7 +190,7 @@ test_outside(void)
 	begin();
 	plh_profile->context_bytes = MEBIBYTE;
 	plh_profile->malloc_bytes = 41 * MEBIBYTE;
-	plh_profile->own_bytes = 42 * MEBIBYTE;
+	plh_profile->own_bytes = rss_anon_bytes = 42 * MEBIBYTE;
 	course.now = SOME_TIME * 2 + 60 * USECS_PER_SEC;
 	course.rests_since = course.now - 5 * USECS_PER_SEC;
 	doubt = doubt_with("TopMemoryContext", true, 60 * MEBIBYTE);
@@ -202,6 +202,7 @@ test_outside(void)
 	doubt = doubt_with("TopMemoryContext", true, 60 * MEBIBYTE);
 	ok(is_said(doubt.words.text.data, "malloc has given out 41943040 B outside of memory contexts, and that has hardly changed for ") &&
 	   !doubt.is_undecided && strstr(doubt.next.text.data, "Ask again") == NULL, "what has not changed for long is");
+	rss_anon_bytes = 0;
 	end();
 }
 

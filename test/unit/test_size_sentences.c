@@ -9,6 +9,7 @@
 #include "report/death_text.h"
 #include "report/words.h"
 #include "suspect_facts.h"
+#include "telling/moment.h"
 #include "unit_tests.h"
 #include "telling/size_sentences.h"
 
@@ -98,6 +99,7 @@ kinds_say(const int *megabytes, int count, const char *expected)
 		families[i].contexts = i + 1;
 	}
 	set_process();
+	process.now = SECONDS(41);
 	plh_sentences_begin(&told);
 	plh_size_sentences_say_parts(&told, &process, &account);
 	if (strstr(told.text.data, expected) != NULL)
@@ -130,30 +132,54 @@ course_says(const char *expected)
 	return is_said(expected);
 }
 
-/* Nothing is told twice that a reader would add up. */
+/* A count of now is told as what the process has. */
 static void
 test_parts(void)
 {
 	set_process();
+	process.now = SECONDS(41);
 	header.malloc_free_bytes = 1 * MB;
 	header.context_free_bytes = 2 * MB;
-	ok(parts_say("The last count, 3 ticks ago, found 95000000 B in memory contexts, 3000000 B from malloc outside of them, and 1000000 B of freed memory that malloc keeps. Of the memory in contexts, 2000000 B was free space inside them. 1000000 B was elsewhere."),
+	ok(parts_say("It has 95000000 B in memory contexts, 3000000 B from malloc outside of them, and 1000000 B of freed memory that malloc keeps. Of the memory in contexts, 2000000 B is free space inside them. 1000000 B is elsewhere."),
 	   "the parts of a process are told");
 	header.malloc_free_bytes = header.context_free_bytes = 0;
-	ok(parts_say("The last count, 3 ticks ago, found 95000000 B in memory contexts and 3000000 B from malloc outside of them. 2000000 B was elsewhere."),
+	ok(parts_say("It has 95000000 B in memory contexts and 3000000 B from malloc outside of them. 2000000 B is elsewhere."),
 	   "but no part that is nothing");
-	process.rss_anon_bytes = 147 * MB;
-	ok(parts_say("Since that count private memory has grown by 47000000 B, which the counted figures do not include."),
-	   "growth since the count is in none of its figures");
 	header.own_bytes = 35 * MB;
 	process.rss_anon_bytes = 82 * MB;
-	ok(parts_say("outside of them. The process looked 63000000 B smaller than that, because that part had not been written to yet.") &&
-	   parts_say("Since that count private memory has grown by 47000000 B. Part of that may be memory that was counted, but not yet written to."),
-	   "memory that is written to later is not told as another");
+	ok(parts_say("outside of them; 63000000 B of that takes no memory yet, as it was not written to.") &&
+	   plh_moment_own_bytes(&process) == 35 * MB,
+	   "parts that are more than the whole of that moment have the reason with them");
+}
+
+/* One of another moment begins with that, and nothing is compared with it. */
+static void
+test_moments(void)
+{
+	set_process();
+	ok(!plh_moment_is_now(&process) &&
+	   parts_say("When it last counted its memory, 3 ticks ago, it had 95000000 B in memory contexts and 3000000 B from malloc outside of them. 2000000 B was elsewhere. Its private memory was 100000000 B then."),
+	   "parts of another moment are told as of then");
+	process.rss_anon_bytes = 147 * MB;
+	ok(parts_say("Its private memory was 100000000 B then. What it has allocated and freed since is not known.") &&
+	   !plh_moment_has_lost(&process, 200 * MB), "what came since is in none of them");
 	process.rss_anon_bytes = 20 * MB;
-	ok(parts_say("Since that count private memory has fallen by 15000000 B."), "so is a fall since the count");
+	ok(parts_say("What it has allocated and freed since is not known.") &&
+	   plh_moment_has_lost(&process, 21 * MB) && !plh_moment_has_lost(&process, 19 * MB),
+	   "what a process that has become smaller can't have is known");
+	process.state = "idle in transaction";
+	process.state_since = SECONDS(40);
+	ok(!plh_moment_is_now(&process), "nor is it of now if the session became idle then, and is smaller");
+	process.rss_anon_bytes = 100 * MB + 1000;
+	ok(plh_moment_is_now(&process) && plh_moment_own_bytes(&process) == 100 * MB + 1000 &&
+	   parts_say("It has 95000000 B in memory contexts"), "a session that has done nothing since its count has what it had then");
+	process.state_since = SECONDS(43);
+	ok(!plh_moment_is_now(&process), "but not one that has worked since");
+	header.own_bytes = 35 * MB;
 	image.alive = false;
-	ok(parts_say("The process looked 63000000 B smaller than that, because that part had not been written to yet."), "what was not written to is told of a process that is gone");
+	ok(!plh_moment_is_now(&process) &&
+	   parts_say("outside of them; 63000000 B of that took no memory yet, as it was not written to."),
+	   "what was not written to is told of a process that is gone");
 }
 
 /* A tick is a little more than a second. */
@@ -248,6 +274,7 @@ void
 test_size_sentences(void)
 {
 	test_parts();
+	test_moments();
 	test_kinds();
 	test_growth();
 	test_unfinished_growth();
