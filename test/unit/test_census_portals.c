@@ -86,7 +86,7 @@ test_noted(void)
 	   is_noted(1, "d", 40 * KB, 0) && is_noted(2, "", 30 * KB, 0),
 	   "a census adds up portals, and notes the largest");
 	ok(plh_profile->portals[0].opened_at == 17 &&
-	   strcmp(plh_profile->portals[0].text, "DECLARE c CURSOR FOR SELECT '?', '?'") == 0,
+	   strcmp(plh_profile->portals[0].text, "DECLARE c CURSOR FOR SELECT ...") == 0,
 	   "what is noted of its statement has no literals");
 	plh_track_queries = false;
 	count_portals();
