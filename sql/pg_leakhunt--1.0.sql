@@ -689,6 +689,7 @@ CREATE FUNCTION _pg_leakhunt_statements(
     OUT mean_peak_bytes bigint,
     OUT max_peak_bytes bigint,
     OUT error_bytes bigint,
+    OUT max_private_bytes bigint,
     OUT max_at timestamptz,
     OUT allowed_bytes bigint,
     OUT calls_beyond bigint,
@@ -731,6 +732,8 @@ COMMENT ON COLUMN pg_leakhunt_statements.max_peak_bytes IS
 'highest peak; estimate. For a call that is running, at least two thirds of its peak until now; in bytes';
 COMMENT ON COLUMN pg_leakhunt_statements.error_bytes IS
 '95% error bound of max_peak_bytes, in either direction; 0 means exact; in bytes';
+COMMENT ON COLUMN pg_leakhunt_statements.max_private_bytes IS
+'highest private memory that was counted during the call with the highest peak, of all of its processes; includes what they had before; null where none was counted; in bytes';
 COMMENT ON COLUMN pg_leakhunt_statements.max_at IS
 'when that peak was';
 COMMENT ON COLUMN pg_leakhunt_statements.allowed_bytes IS
@@ -738,7 +741,7 @@ COMMENT ON COLUMN pg_leakhunt_statements.allowed_bytes IS
 COMMENT ON COLUMN pg_leakhunt_statements.calls_beyond IS
 'calls whose peak was more than twice what settings allowed then, by the lower end of the estimate';
 COMMENT ON COLUMN pg_leakhunt_statements.kept_bytes IS
-'growth of memory that lives as long as the session, in all of these calls together; estimate; in bytes';
+'what its calls have left in sessions of that role that live, in memory that lives as long as these; estimate; in bytes';
 COMMENT ON COLUMN pg_leakhunt_statements.context_name IS
 'memory context of the call site with the largest part of the highest peak; [malloc] for malloc; null where it is not known';
 COMMENT ON COLUMN pg_leakhunt_statements.site IS

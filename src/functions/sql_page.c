@@ -11,6 +11,7 @@
 #include "base/compat.h"
 #include "functions/sql_access.h"
 #include "functions/sql_explain.h"
+#include "functions/sql_kept.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
 #include "page/page_html.h"
@@ -90,6 +91,7 @@ page_of_server(FunctionCallInfo fcinfo)
 	Adding		adding = {0};
 	const char *words;
 	StringInfoData json;
+	PlhStatementList *statements;
 
 	plh_sql_source_check_active();
 	(void) plh_sql_source_publish_and_save();
@@ -100,9 +102,11 @@ page_of_server(FunctionCallInfo fcinfo)
 	plh_sql_explain_visit(plh_sql_access_sees_all(), 0, add_process, &adding);
 	words = plh_page_server_words(adding.server,
 								  plh_sql_explain_memory(plh_sql_access_sees_all()));
+	statements = plh_statement_list_read(plh_sql_access_may_see);
+	plh_sql_kept_add_up(statements);
 	initStringInfo(&json);
-	plh_page_server_append(&json, adding.server, plh_statement_list_read(plh_sql_access_may_see),
-						   adding.symbols, plh_page_html_room(words));
+	plh_page_server_append(&json, adding.server, statements, adding.symbols,
+						   plh_page_html_room(words));
 	return page_of("PostgreSQL server", words, &json);
 }
 

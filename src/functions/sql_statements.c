@@ -11,6 +11,7 @@
 #include "base/guard.h"
 #include "base/settings.h"
 #include "functions/sql_access.h"
+#include "functions/sql_kept.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
 #include "process/profile_directory.h"
@@ -62,6 +63,7 @@ pg_leakhunt_statements(PG_FUNCTION_ARGS)
 	if (plh_statements_file == NULL)
 		report_no_file();
 	list = plh_statement_list_read(plh_sql_access_may_see);
+	plh_sql_kept_add_up(list);
 	texts = plh_stack_text_open(plh_sql_rows_symbols(&sink), list->image);
 	foreach(cell, list->statements)
 	{

@@ -37,6 +37,7 @@ typedef struct PlhSitesFound
 	int64		live_count;		/* chunks */
 	int64		live_bytes;		/* by samples, which counts may contradict */
 	int64		total_bytes;	/* allocated there, freed or not */
+	int64		spare_bytes;	/* what their chunks take beyond these */
 	int64		transactions;	/* in which there were samples */
 	int64		epochs;			/* the same; of a long one, seconds */
 	int64		age_epochs;		/* from the first sample to now, inclusive */

@@ -242,6 +242,7 @@ plh_site_suspects_finding(const PlhSiteRecord *site, const PlhSuspectFacts *fact
 				.live_count = facts->live_count,
 				.live_bytes = facts->live_bytes,
 				.total_bytes = facts->total_bytes,
+				.spare_bytes = facts->spare_bytes,
 				.transactions = facts->transactions,
 				.epochs = facts->epochs,
 				.age_epochs = facts->age_epochs,

@@ -115,6 +115,8 @@ plh_suspect_collect(PlhSuspectFacts *facts, const PlhProfileHeader *header,
 	facts->live_bytes = site->counters.live_bytes;
 	facts->live_count = site->counters.live_count;
 	facts->total_bytes = site->counters.total_bytes;
+	facts->spare_bytes = (int64) Min(plh_site_spare_part(site) * (double) facts->total_bytes,
+									 (double) (PG_INT64_MAX / 2));
 	facts->live_samples = site->counters.live_samples;
 	facts->live_variance = site->counters.live_variance;
 	facts->epochs = site->epochs;
@@ -159,6 +161,7 @@ plh_suspect_pool(PlhSuspectFacts *sum, const PlhSuspectFacts *site)
 	sum->live_bytes = add(sum->live_bytes, site->live_bytes);
 	sum->live_count = add(sum->live_count, site->live_count);
 	sum->total_bytes = add(sum->total_bytes, site->total_bytes);
+	sum->spare_bytes = add(sum->spare_bytes, site->spare_bytes);
 	sum->live_samples = add(sum->live_samples, site->live_samples);
 	sum->live_variance += site->live_variance;
 	sum->has_baseline = site->has_baseline;

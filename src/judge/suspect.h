@@ -210,6 +210,7 @@ typedef struct PlhSuspectFacts
 	int64		live_bytes;
 	int64		live_count;
 	int64		total_bytes;
+	int64		spare_bytes;	/* what their chunks take beyond these */
 	int64		live_samples;
 	double		live_variance;	/* of live_bytes, in bytes squared */
 	bool		has_baseline;

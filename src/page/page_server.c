@@ -258,7 +258,7 @@ append_statement(StringInfo json, const PlhListedStatement *listed,
 	plh_json_put_time(json, "max_at", entry->max_at);
 	plh_json_put_number(json, "allowed_bytes", entry->allowed_bytes);
 	plh_json_put_number(json, "calls_beyond", entry->calls_beyond);
-	plh_json_put_number(json, "kept_bytes", Max(entry->kept_bytes, 0));
+	plh_json_put_number(json, "kept_bytes", listed->kept_bytes);
 	plh_json_put_text(json, "context_name", entry_text(entry, entry->context_name,
 													   strlen(entry->context_name)));
 	if (record != NULL)

@@ -21,6 +21,8 @@
 #include "storage/spin.h"
 
 #include "plan/plan_result.h"
+#include "profile/profile.h"
+#include "profile/profile_image.h"
 #include "sampler/control_file.h"
 
 /* Workers of a plan for which more would be needed are not told of. */
@@ -180,7 +182,20 @@ add_amount(PlhPlanAmount *sum, const PlhPlanAmount *amount)
 	sum->variance += amount->variance;
 }
 
-/* Find the site that had most of what each node held when that was most. */
+/* What these bytes of chunks of a site take beyond that; 0 where the site is gone. */
+static int64
+spare_of(uint32 offset, int64 bytes)
+{
+	const PlhSiteRecord *site = plh_profile == NULL ? NULL :
+		plh_profile_image_site(plh_profile_image_own(plh_profile), offset);
+
+	return site == NULL ? 0 : (int64) ((double) bytes * plh_site_spare_part(site));
+}
+
+/*
+ * Find the site that had most of what each node held when that was most, and what chunks took
+ * beyond the sizes that were asked for.
+ */
 static void
 take_sites(PlhPlanResult *result, uint32 parts)
 {
@@ -193,6 +208,7 @@ take_sites(PlhPlanResult *result, uint32 parts)
 		if (part->entry.user < PLH_STAGES)
 			continue;
 		node = &result->nodes[part->entry.user - PLH_STAGES];
+		node->spare_bytes += spare_of(part->site, bytes);
 		if (bytes <= node->top_bytes)
 			continue;
 		node->top_bytes = bytes;

@@ -52,6 +52,7 @@ typedef struct PlhNodeResult
 {
 	PlhPlanAmount at_peak;		/* of the statement */
 	PlhPlanAmount highest;
+	int64		spare_bytes;	/* what chunks of the latter take beyond it */
 	uint32		top_site;		/* offset in the profile; 0: none */
 	int64		top_bytes;
 } PlhNodeResult;

@@ -105,6 +105,23 @@ add_held_line(ExplainState *es, const PlhTreeNode *node, const PlhNodeResult *he
 								 node->by_hash ? " * hash_mem_multiplier allows" : " allows"), es);
 }
 
+/* Do the chunks of a node take much more than what was asked for? */
+static bool
+is_rounded(const PlhNodeResult *held)
+{
+	return plh_site_facts_is_rounded(held->highest.bytes, held->spare_bytes);
+}
+
+/* What they take. */
+static void
+add_rounding_line(ExplainState *es, const PlhNodeResult *held)
+{
+	ExplainPropertyText(GROUP " Rounding",
+						psprintf("%s were asked for: with rounding and headers, these chunks take %s",
+								 plh_size_units(held->highest.bytes).text,
+								 plh_size_units(held->highest.bytes + held->spare_bytes).text), es);
+}
+
 /* Which site held most of a node. */
 static void
 add_site_line(ExplainState *es, const PlhNodeResult *held, const PlhListedSite *listed)
@@ -146,6 +163,8 @@ add_node_lines(ExplainState *es, PlhPlanTexts *texts, int id)
 		ExplainPropertyText(GROUP, "its hash table lies in shared memory, which is not counted here", es);
 	if (held->highest.bytes > 0)
 		add_held_line(es, texts->nodes[id], held);
+	if (is_rounded(held))
+		add_rounding_line(es, held);
 	if (describe_site(texts, held, &listed))
 		add_site_line(es, held, &listed);
 	for (int i = 0; i < PLH_PLAN_WORKERS_MAX; i++)
@@ -220,6 +239,7 @@ add_node_group(ExplainState *es, PlhPlanTexts *texts, int id)
 	ExplainOpenGroup(GROUP, GROUP, true, es);
 	add_most(es, "Highest Bytes", &held->highest);
 	add_bytes(es, "Bytes at Peak", held->at_peak.bytes);
+	add_bytes(es, "Rounding Bytes", held->spare_bytes);
 	add_bytes(es, "Allowed Bytes", node->allowed_bytes);
 	ExplainPropertyBool("Shared Hash Table", node->is_shared, es);
 	ExplainPropertyFloat("Times Allowed", NULL, times_allowed(node, &held->highest), 3, es);

@@ -85,6 +85,7 @@ plh_profile_counters_begin_run(void)
 	run->peak_samples = counters->live_samples;
 	run->start_change = run->peak_change = plh_profile->last_change;
 	run->peak_at = counters->last_at;
+	run->private_bytes = 0;
 	run->is_due = false;
 }
 
@@ -375,9 +376,12 @@ begin_spans(PlhSiteRecord *site, uint32 shift, int64 bytes)
 	end_change(plh_profile, site, number);
 }
 
-/* Count a live sample.  Returns the tick of its birth, which the caller keeps with it. */
+/*
+ * Count a live sample, whose chunk takes "spare" bytes more than its size.  Returns the tick of its
+ * birth, which the caller keeps with it.
+ */
 uint32
-plh_profile_counters_add(uint32 site_offset, Size size, PlhDraw draw)
+plh_profile_counters_add(uint32 site_offset, Size size, Size spare, PlhDraw draw)
 {
 	PlhProfileHeader *profile = plh_profile;
 	PlhSiteRecord *site = site_at(site_offset);
@@ -392,6 +396,7 @@ plh_profile_counters_add(uint32 site_offset, Size size, PlhDraw draw)
 	note_epoch(site, current_epoch(profile), now);
 	state.freed_site = 0;
 	add_to_counters(&site->counters, bytes, value.weight, value.variance, now);
+	site->spare_bytes += (float) spare * value.weight;
 	add_birth(site, state.tick, bytes);
 	add_to_counters(&profile->counters, bytes, value.weight, value.variance, now);
 	plh_profile_counters_held.live_bytes[site->key.lifetime] += bytes;
@@ -456,6 +461,7 @@ plh_profile_counters_fold(uint32 site_offset, uint32 target_offset)
 	number = begin_change(plh_profile, target);
 	target->peak_bytes += plh_site_peak_bytes(plh_profile, site_at(site_offset));
 	to->total_bytes += from->total_bytes;
+	target->spare_bytes += site_at(site_offset)->spare_bytes;
 	to->total_count += from->total_count;
 	to->total_samples += from->total_samples;
 	to->first_at = to->first_at == 0 ? from->first_at : Min(to->first_at, from->first_at);

@@ -23,6 +23,8 @@ typedef struct PlhRun
 	double		peak_variance;	/* of all live bytes */
 	int64		peak_samples;	/* all that were live */
 	TimestampTz peak_at;
+	int64		private_bytes;	/* of the process, most that was counted
+								 * meanwhile; 0: it was not */
 } PlhRun;
 
 extern PlhRun plh_profile_run;
@@ -58,7 +60,7 @@ typedef struct PlhHeld
 
 extern PlhHeld plh_profile_counters_held;
 
-extern uint32 plh_profile_counters_add(uint32 site, Size size, PlhDraw draw);
+extern uint32 plh_profile_counters_add(uint32 site, Size size, Size spare, PlhDraw draw);
 extern void plh_profile_counters_subtract(uint32 site, Size size, PlhDraw draw, uint32 tick);
 extern void plh_profile_counters_fold(uint32 site, uint32 target);
 extern void plh_profile_counters_begin_anew(uint32 site);

@@ -485,6 +485,9 @@ typedef struct PlhSiteRecord
 	 */
 	uint32		run_start_kb;
 	uint32		run_peak_kb;
+
+	/* what the chunks of total_bytes take beyond these: rounding, headers */
+	float		spare_bytes;
 } PlhSiteRecord;
 
 /* What a site of the process held when the process held most. */
@@ -492,6 +495,15 @@ static inline int64
 plh_site_peak_bytes(const PlhProfileHeader *header, const PlhSiteRecord *site)
 {
 	return site->last_change > header->peak_change ? site->peak_bytes : site->counters.live_bytes;
+}
+
+/* What a site's chunks take beyond what was asked for, as a part of that; of a chunk of 1 B, 31. */
+static inline double
+plh_site_spare_part(const PlhSiteRecord *site)
+{
+	double		part = site->spare_bytes / (double) Max(site->counters.total_bytes, 1);
+
+	return part > 0.0 && part < 64.0 ? part : 0.0;
 }
 
 /* Records that may be given up have sizes that are multiples of this. */

@@ -25,6 +25,16 @@ typedef struct PlhSiteFacts
 	int64		baseline_count;
 } PlhSiteFacts;
 
+/* What chunks take beyond what was asked for is told where it is this much, and this part of that. */
+#define PLH_ROUNDED_BYTES INT64CONST(1048576)
+#define PLH_ROUNDED_PART 0.25
+
+static inline bool
+plh_site_facts_is_rounded(int64 bytes, int64 spare_bytes)
+{
+	return spare_bytes >= PLH_ROUNDED_BYTES && spare_bytes >= bytes * PLH_ROUNDED_PART;
+}
+
 extern void plh_site_facts_resolve(PlhSiteFacts *facts, const PlhProfileImage *image,
 								   const PlhSiteRecord *site, const PlhBaseline *baseline);
 extern bool plh_site_facts_next(PlhSiteFacts *facts, const PlhProfileImage *image,

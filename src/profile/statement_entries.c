@@ -379,7 +379,7 @@ begin_call(PlhStatementCall *call, PlhStatementPart *part)
 		memset(call, 0, sizeof(*call));
 		call->start = part->start;
 		call->pid = part->pid;
-		part->told.peak_bytes = part->told.samples = 0;
+		part->told.peak_bytes = part->told.samples = part->told.private_bytes = 0;
 		part->told.variance = 0;
 	}
 	if (call->query_id == 0)
@@ -392,6 +392,7 @@ add_part(PlhStatementCall *call, const PlhStatementPart *part)
 	call->peak_bytes += part->share.peak_bytes - part->told.peak_bytes;
 	call->variance = Max(call->variance + part->share.variance - part->told.variance, 0.0);
 	call->samples += part->share.samples - part->told.samples;
+	call->private_bytes += part->share.private_bytes - part->told.private_bytes;
 }
 
 /* The entry of a call: that of its statement, unless another of its processes has found one. */
@@ -440,13 +441,21 @@ error_of(const PlhStatementCall *call)
 	return (int64) plh_sampling_error_bytes(call->variance, call->peak_bytes, call->samples);
 }
 
+/* Is it the call with the highest peak? */
+static bool
+is_highest(const PlhStatementEntry *entry, const PlhStatementPart *part)
+{
+	return entry->max_start == part->start && entry->max_pid == part->pid;
+}
+
 static void
 note_highest(PlhStatementEntry *entry, const PlhStatementCall *call, const PlhStatementPart *part)
 {
 	/* of a worker and its session, the one where a site held more */
-	if (entry->max_start != part->start || entry->max_pid != part->pid)
+	if (!is_highest(entry, part))
 		entry->site_bytes = 0;
 	entry->max_peak_bytes = call->peak_bytes;
+	entry->max_private_bytes = call->private_bytes;
 
 	/* where all samples were of large chunks, there may be small ones */
 	entry->error_bytes = Max(error_of(call),
@@ -476,10 +485,20 @@ count(PlhStatementEntry *entry, PlhStatementCall *call, const PlhStatementPart *
 		call->is_beyond = true;
 		entry->calls_beyond++;
 	}
-	entry->kept_bytes += part->share.kept_bytes - part->told.kept_bytes;
 	if (call->peak_bytes > entry->max_peak_bytes)
 		note_highest(entry, call, part);
+	else if (is_highest(entry, part))
+		entry->max_private_bytes = Max(entry->max_private_bytes, call->private_bytes);
 	end_change(entry);
+}
+
+const PlhStatementEntry *
+plh_statement_entries_find(const PlhStatementPart *part)
+{
+	Key			key;
+
+	make_key(&key, part);
+	return find(&key);
 }
 
 bool

@@ -10,13 +10,13 @@
 #include "profile/profile_image.h"
 #include "profile/statements_layout.h"
 
-/* What a process had at the peak of a call, and what lasts. */
+/* What a process had at the peak of a call. */
 typedef struct PlhStatementShare
 {
 	int64		peak_bytes;
 	double		variance;		/* of that */
 	int64		samples;
-	int64		kept_bytes;
+	int64		private_bytes;	/* of the process, as counted; 0: it was not */
 } PlhStatementShare;
 
 /* The part that a process has in a call of a statement. */
@@ -46,6 +46,9 @@ typedef struct PlhStatementPart
 	const PlhProfileImage *image;
 	const PlhSiteRecord *top;
 } PlhStatementPart;
+
+/* The entry of the statement of a part; NULL: it has none. */
+extern const PlhStatementEntry *plh_statement_entries_find(const PlhStatementPart *part);
 
 /* Is the peak of the call, with this part, the highest of its statement? */
 extern bool plh_statement_entries_is_highest(const PlhStatementPart *part);

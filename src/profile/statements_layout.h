@@ -63,11 +63,10 @@ typedef struct PlhStatementEntry
 	int64		calls;
 	int64		calls_beyond;	/* twice what settings allowed */
 	int64		peak_sum;		/* bytes, of all peaks */
-	int64		kept_bytes;		/* net growth of what lives as long as the
-								 * session, in all calls */
 
 	/* the one with the highest peak */
 	int64		max_peak_bytes;
+	int64		max_private_bytes;	/* of its processes, most that was counted */
 	int64		error_bytes;	/* 95% bound of that */
 	int64		allowed_bytes;
 	TimestampTz max_at;
@@ -103,6 +102,7 @@ typedef struct PlhStatementCall
 	int64		peak_bytes;		/* of all these processes */
 	double		variance;
 	int64		samples;
+	int64		private_bytes;
 	int64		counted_bytes;	/* of these, those in peak_sum */
 	uint32		is_counted;		/* it is in calls */
 	uint32		is_beyond;		/* it is in calls_beyond */

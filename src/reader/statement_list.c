@@ -114,6 +114,7 @@ list_entries(PlhRoleFilter may_see)
 		if (plh_statements_file->entries[i].born == 0)
 			continue;
 		listed = palloc0(sizeof(PlhListedStatement));
+		listed->index = i;
 		if (plh_statement_list_copy(&listed->entry, i) && may_see(listed->entry.role_oid))
 			statements = lappend(statements, listed);
 		else

@@ -15,6 +15,9 @@
 typedef struct PlhListedStatement
 {
 	PlhStatementEntry entry;	/* with a NUL behind each text */
+	uint32		index;			/* of that in the file */
+	int64		kept_bytes;		/* what its calls have left in sessions that
+								 * live, if the caller adds that */
 	uint32		stack;			/* offset in the image; 0: not known */
 } PlhListedStatement;
 

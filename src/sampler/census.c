@@ -302,6 +302,8 @@ plh_census_note_own_bytes(void)
 {
 	plh_profile->own_bytes = plh_process_facts_own_bytes();
 	state.touched_bytes = plh_process_facts_touched_bytes();
+	if (!plh_profile_run_is_paused())
+		plh_profile_run.private_bytes = Max(plh_profile_run.private_bytes, plh_profile->own_bytes);
 	if (plh_profile->own_bytes <= plh_profile->own_peak_bytes)
 		return;
 	plh_profile->own_peak_bytes = plh_profile->own_bytes;

@@ -194,7 +194,7 @@ record_sample(void *block, Size size, uint32 interval)
 	kept = plh_malloc_samples_insert(block, &sampled);
 	if (kept != NULL)
 	{
-		kept->tick = plh_profile_counters_add(sampled.site, size, sampled.draw);
+		kept->tick = plh_profile_counters_add(sampled.site, size, 0, sampled.draw);
 		if (unlikely(plh_plan_nodes_are_watched))
 			kept->part = plh_plan_nodes_add(sampled.site, size, sampled.draw, NULL);
 		plh_statement_peaks_sampled();

@@ -121,6 +121,20 @@ sample_not_kept(void)
 	plh_upkeep_run(PLH_UPKEEP_SAMPLE_NOT_KEPT, plh_clock_us(CLOCK_MONOTONIC_COARSE));
 }
 
+/* What a chunk takes beyond its size.  One of a Bump context does not know; nor has it a header. */
+static inline Size
+spare_of(void *pointer, Size size, PlhContextType type)
+{
+	Size		space;
+
+#if PLH_HAVE_BUMP
+	if (type == PLH_BUMP)
+		return MAXALIGN(size) - size;
+#endif
+	space = GetMemoryChunkSpace(pointer);
+	return space > size ? space - size : 0;
+}
+
 /* Keep a sample, or count it as lost or out of scope. */
 INLINE void
 record_sample(MemoryContext context, void *pointer, Size size, uint32 interval, PlhContextType type)
@@ -168,7 +182,7 @@ record_sample(MemoryContext context, void *pointer, Size size, uint32 interval, 
 	sample = plh_live_samples_insert(watched, pointer, size, draw, site);
 	if (sample != NULL)
 	{
-		sample->tick = plh_profile_counters_add(site, size, draw);
+		sample->tick = plh_profile_counters_add(site, size, spare_of(pointer, size, type), draw);
 		if (is_freed_singly(type))
 			plh_chunk_mark(pointer);
 		if (unlikely(plh_plan_nodes_are_watched))

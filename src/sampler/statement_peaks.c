@@ -17,6 +17,7 @@
 #include "storage/proc.h"
 
 #include "base/page_layout.h"
+#include "base/process_facts.h"
 #include "base/sampling.h"
 #include "base/settings.h"
 #include "profile/profile_counters.h"
@@ -53,8 +54,7 @@ current_share(void)
 		state.base.peak_bytes,
 		.variance = Max(run->peak_variance - state.base.variance, 0.0),
 		.samples = Max(run->peak_samples - state.base.samples, 1),
-		.kept_bytes = ParallelWorkerNumber >= 0 ? 0 :
-		plh_lifetime_lasting_bytes() - state.base.kept_bytes
+		.private_bytes = run->private_bytes
 	};
 
 	return share;
@@ -169,11 +169,16 @@ is_worth(const PlhStatementShare *share)
 static bool
 tell_news(bool is_running)
 {
-	PlhStatementShare share = current_share();
+	PlhStatementShare share;
 
+	/* the kernel is asked only where there may be news that are worth it */
+	if (is_running)
+		plh_profile_run.private_bytes = Max(plh_profile_run.private_bytes,
+											plh_process_facts_own_bytes());
+	share = current_share();
 	if (!is_worth(&share) ||
 		(share.peak_bytes == state.told.peak_bytes &&
-		 share.kept_bytes == state.told.kept_bytes && state.allowed_bytes != 0))
+		 share.private_bytes == state.told.private_bytes && state.allowed_bytes != 0))
 		return true;
 	return tell(&share, is_running);
 }
@@ -220,7 +225,6 @@ plh_statement_peaks_begin(uint32 statement, TimestampTz start)
 	state.base.peak_bytes = run->peak_live_bytes;
 	state.base.variance = run->peak_variance;
 	state.base.samples = run->peak_samples;
-	state.base.kept_bytes = plh_lifetime_lasting_bytes();
 	set_due();
 }
 

@@ -220,6 +220,10 @@ tell_peak(Telling *telling)
 	if (error_bytes >= bytes)	/* it may as well have been nothing */
 		return;
 	telling->told_peak_at = header->peak_at;
+	if (header->own_peak_bytes > Max(bytes, plh_moment_own_bytes(process)))
+		PLH_LINE(&telling->said, image->alive, peak_counted,
+				 .total = plh_words_size(header->own_peak_bytes),
+				 .ago = plh_size_sentences_ago(process, header->own_peak_at));
 	PLH_LINE(&telling->said, image->alive, peak,
 			 .ago = plh_size_sentences_ago(process, header->peak_at),
 			 .bytes = plh_words_estimate(bytes, error_bytes),
@@ -280,9 +284,15 @@ tell_largest(Telling *telling)
 	{
 		const char *query = text_of(largest->text, largest->text_bytes, largest->encoding);
 
-		PLH_LINE(&telling->said, true, day_peak,
-				 .bytes = plh_words_estimate(largest->max_peak_bytes, largest->error_bytes),
-				 .ago = plh_size_sentences_ago(process, largest->max_at));
+		const PlhFields fields = {
+			.bytes = plh_words_estimate(largest->max_peak_bytes, largest->error_bytes),
+			.total = plh_words_size(largest->max_private_bytes),
+			.ago = plh_size_sentences_ago(process, largest->max_at)
+		};
+
+		plh_sentences_line(&telling->said,
+						   largest->max_private_bytes >= largest->max_peak_bytes ?
+						   PLH_SAYS_day_peak_counted : PLH_SAYS_day_peak, true, &fields);
 		if (telling->peak_query == NULL || strcmp(telling->peak_query, query) != 0)
 			tell_statement(telling, PLH_SAYS_day_statement, query);
 	}

@@ -12,6 +12,7 @@
 #include "judge/process_kind.h"
 #include "judge/suspect.h"
 #include "profile/shared_frames.h"
+#include "profile/site_facts.h"
 #include "reader/server_locks.h"
 #include "report/context_list.h"
 #include "report/words.h"
@@ -122,10 +123,24 @@ say_rates(PlhSaid *said, const PlhFinding *finding)
 		PLH_SAY(said, true, rates_all);
 }
 
+/* What the chunks of sites take, where that is much more than what was asked for. */
+static void
+say_rounding(PlhSaid *said, const PlhFinding *finding, bool alive)
+{
+	const PlhSitesFound *sites = &finding->sites;
+	double		part = sites->total_bytes <= 0 ? 0 :
+		(double) sites->spare_bytes / (double) sites->total_bytes;
+	int64		spare = (int64) (finding->bytes * Max(part, 0.0));
+
+	if (plh_site_facts_is_rounded(finding->bytes, spare))
+		PLH_SAY(said, alive, rounding,.total = plh_words_size(finding->bytes + spare));
+}
+
 static void
 say_leak(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image)
 {
 	say_left(said, finding, image->alive);
+	say_rounding(said, finding, image->alive);
 	say_unwritten(said, finding, image);
 	if (finding->sites.transactions <= 1)
 		say_rate_of_time(said, finding, image->alive);
@@ -139,6 +154,7 @@ say_growth(PlhSaid *said, const PlhFinding *finding, bool alive)
 {
 	PLH_SAY(said, alive, grown,.bytes = plh_words_estimate(finding->bytes, finding->error_bytes),
 			.growth = plh_words_size(finding->growth_bytes));
+	say_rounding(said, finding, alive);
 	if (finding->sites.statements > 1)
 		PLH_SAY(said, alive, grown_by_statements,.count = finding->sites.statements);
 	else if (finding->sites.sites > 1)
@@ -163,6 +179,7 @@ say_held(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image)
 	else
 		plh_sentences_say(said, finding->sites.statements > 1 ? PLH_SAYS_held_by_statements :
 						  PLH_SAYS_held, image->alive, &fields);
+	say_rounding(said, finding, image->alive);
 	if (finding->sites.is_over && image->alive)
 		plh_sentences_say(said, PLH_SAYS_held_stays, true, &fields);
 	say_unwritten(said, finding, image);
@@ -583,6 +600,24 @@ say_shared(PlhSaid *said, const PlhSharedFunction *shared)
 						  PLH_SAYS_shared_frame, true, &fields);
 }
 
+/* What rounding adds to the largest sites of a statement, where that is much. */
+static void
+say_rounding_of_shares(PlhSaid *said, const PlhStatementFound *statement, bool alive)
+{
+	double		bytes = 0;
+	double		spare = 0;
+
+	for (int i = 0; i < statement->share_count; i++)
+	{
+		const PlhShare *share = &statement->shares[i];
+
+		bytes += share->bytes;
+		spare += share->bytes * plh_site_spare_part(share->site);
+	}
+	if (plh_site_facts_is_rounded((int64) bytes, (int64) spare))
+		PLH_SAY(said, alive, rounding_adds,.bytes = plh_words_size((int64) spare));
+}
+
 /* Which functions have most of it, and where the rest is. */
 static void
 say_told_shares(PlhSaid *said, const PlhFunctionShares *shares, bool alive)
@@ -673,6 +708,7 @@ say_statement(PlhSaid *said, const PlhFinding *finding, const PlhFoundIn *in,
 	else
 		say_total(said, finding, in->image, noun, !is_over && in->image->alive);
 	say_shares(said, finding, origin->shared, in);
+	say_rounding_of_shares(said, &finding->statement, in->image->alive);
 	say_limits(said, finding, in, origin);
 	if (in->image->alive && !is_over)
 		say_end(said, noun);

@@ -115,6 +115,8 @@ SENTENCE(falls, "it becomes smaller",
 PHRASE(second, "it has just become smaller", "second", NULL)
 
 SECTION("What it held once")
+SENTENCE(peak_counted, "it held 32 MB more once, and was counted then",
+		 "Private memory was {total} at most when it was counted, {ago}.", NULL)
 SENTENCE(peak, "it held 32 MB more once",
 		 "At its sampled peak, {ago}, the largest call site held about {bytes}: {site} in {context}.", NULL)
 SENTENCE(peak_statement, "the statement of that peak is known",
@@ -123,6 +125,8 @@ SENTENCE(peak_statement_most, "that call site was of several statements",
 		 "Statement that held most at that peak: {query}", NULL)
 SENTENCE(day_peak, "a statement of the last 24 hours took much more than there is now",
 		 "Its statements' highest peak of the last 24 hours: {bytes}, {ago}.", NULL)
+SENTENCE(day_peak_counted, "the same, and its private memory was counted meanwhile",
+		 "Its largest statement of the last 24 hours, {ago}: private memory was {total} at most when it was counted. The statement's samples stand for {bytes} of that.", NULL)
 SENTENCE(day_statement, "its text is known", "Statement of that peak: {query}", NULL)
 SENTENCE(day_allowed, "most of it was in nodes of its plan",
 		 "Its settings allowed {bytes} for a hash table, the most that a node of a plan may take.", NULL)
@@ -180,6 +184,9 @@ PLURAL(left, "a leak that grows now",
 	   "{bytes} of the {total} allocated here in at least {count} statements has not been freed, and it keeps growing.",
 	   "{bytes} of the {total} allocated here had not been freed, and it kept growing.",
 	   "{bytes} of the {total} allocated here in at least {count} statements had not been freed, and it kept growing.")
+SENTENCE(rounding, "the chunks of call sites take a quarter more than what was asked for, or more",
+		 "With rounding and headers, these chunks take about {total}.",
+		 "With rounding and headers, these chunks took about {total}.")
 PLURAL(left_until, "a leak that grew until then",
 	   "{bytes} of the {total} allocated here has not been freed, and it kept growing until {since}.",
 	   "{bytes} of the {total} allocated here in at least {count} statements has not been freed, and it kept growing until {since}.",
@@ -294,6 +301,9 @@ PLURAL(shared_frame_site, "one function has most of it, and none of the stacks t
 	   "By its samples, {percent}% of it was allocated in {name}, which was called in {count} different ways.", NULL, NULL)
 SENTENCE(shared_frame_site_least, "the same, where only the largest stacks are known",
 		 "By its samples, {percent}% of it was allocated in {name}, which was called in at least {count} different ways.", NULL)
+SENTENCE(rounding_adds, "the chunks of its largest call sites take a quarter more than what was asked for, or more",
+		 "Rounding and headers of chunks add about {bytes} to the sizes asked for at its largest call sites.",
+		 "Rounding and headers of chunks added about {bytes} to the sizes asked for at its largest call sites.")
 SENTENCE(scattered, "no call site has much",
 		 "By its samples, no call site has more than {percent}% of it.", NULL)
 SENTENCE(statement_part, "contexts of one kind have much of it",

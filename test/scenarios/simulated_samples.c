@@ -133,7 +133,7 @@ take_sample(MemoryContext context, int who, Size size, bool kept)
 	draw = plh_sampling_draw(&chance, size, interval);
 	site = site_of(who, context, lifetime);
 	plh_profile->transaction_began_at = simulated.began_at;
-	tick = plh_profile_counters_add(site, size, draw);
+	tick = plh_profile_counters_add(site, size, 0, draw);
 	if (simulated_statements.after_sample != NULL)
 		simulated_statements.after_sample();
 	if (!kept)

@@ -139,11 +139,13 @@ $node->safe_psql('postgres', q{
 	END$$});
 $node->safe_psql('postgres', "$run CALL /* procedure */ commits()");
 is((row_of('procedure', 'calls'))[0], 1, 'a procedure that commits is one call');
-$node->safe_psql('postgres', "$run SELECT /* leak */ leak_top(20000, 100); SELECT /* leak */ leak_top(20000, 100);
-	SELECT /* leak */ leak_top(30000, 100)");
+my $leaking = $node->background_psql('postgres');
+$leaking->query_safe("$run SELECT /* leak */ leak_top($_, 100);") for 20000, 20000, 30000;
 my ($leaks, $kept, $most, $site) = row_of('leak', 'calls', 'kept_bytes', 'max_peak_bytes', 'site');
 is($leaks, 3, 'each call of a leak counts');
-is_near($kept, 500_000, 7_000_000, 'what stays for the session is told');
+is_near($kept, 500_000, 7_000_000, 'what they have left in the session is told');
+$leaking->quit;
+ok($node->poll_query_until('postgres', "SELECT kept_bytes = 0 FROM pg_leakhunt_statements WHERE query LIKE '%/* leak */%' AND query NOT LIKE '%pg_leakhunt%'"), 'and nothing of a session that has ended');
 is_near($most, 500_000, 3_000_000, 'an older leak is no part of a peak');
 like($site, qr/^leaking_top/, 'the site that held most is named');
 
@@ -189,7 +191,7 @@ cmp_ok((row_of('running', 'max_peak_bytes'))[0], '>', 4_000_000, 'what a process
 $session->{run}->kill_kill;
 
 # servers that stop, are killed, and find a file that is damaged
-my @all = qw(query_id database username calls mean_peak_bytes max_peak_bytes error_bytes max_at allowed_bytes calls_beyond kept_bytes context_name site routine stack);
+my @all = qw(query_id database username calls mean_peak_bytes max_peak_bytes error_bytes max_private_bytes max_at allowed_bytes calls_beyond kept_bytes context_name site routine stack);
 my $row = join '|', row_of('procedure', @all);
 $node->restart;
 like($row, qr/gathers\(integer\) line 4\|.*gathers\(integer\) line 4.*commits\(\) line \d+/, 'its stack has the routines');

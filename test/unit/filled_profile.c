@@ -210,7 +210,7 @@ fill_and_free(int stack, const char *statement)
 {
 	uint32		site = filled_site(stack, statement);
 
-	plh_profile_counters_add(site, BYTES, exact);
+	plh_profile_counters_add(site, BYTES, 0, exact);
 	free_sample(site, BYTES);
 	return site;
 }

@@ -102,7 +102,7 @@ allocate_for(Session *session, Allocator allocator, const char *context,
 	session->countdown = plh_sampling_gap(&session->prng, session->interval);
 	draw = plh_sampling_draw(&session->prng, size, session->interval);
 	site = site_of(session, allocator, context, lifetime);
-	tick = plh_profile_counters_add(site, size, draw);
+	tick = plh_profile_counters_add(site, size, 0, draw);
 	if (!kept)
 		plh_profile_counters_subtract(site, size, draw, tick);
 }

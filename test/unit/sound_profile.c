@@ -124,7 +124,7 @@ add_site(pg_prng_state *prng, uint32 number)
 			let_time_pass(site, number % 100);
 		Size		size = 1 + random_below(prng, 10000);
 		PlhDraw		draw = plh_sampling_draw(prng, size, 4096);
-		uint32		tick = plh_profile_counters_add(site, size, draw);
+		uint32		tick = plh_profile_counters_add(site, size, 0, draw);
 
 		if (gone || random_below(prng, 4) == 0)
 			plh_profile_counters_subtract(site, size, draw, tick);
@@ -182,7 +182,7 @@ add_courses(pg_prng_state *prng)
 			{
 				PlhSiteKey	key = {add_stack(prng), contexts[i]->context_name};
 
-				plh_profile_counters_add(plh_profile_site(&key), 5000000, exact);
+				plh_profile_counters_add(plh_profile_site(&key), 5000000, 0, exact);
 			}
 		plh_profile_courses_add_point(point);
 		plh_profile->history[point].at = (point + 1) * USECS_PER_SEC;

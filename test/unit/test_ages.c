@@ -103,7 +103,7 @@ test_spans(void)
 		born[i].draw = plh_sampling_draw(&prng, born[i].size, 4096);
 		born[i].bytes = (int64) born[i].size *
 			plh_sampling_value(born[i].size, born[i].draw).weight;
-		born[i].tick = plh_profile_counters_add(site, born[i].size, born[i].draw) & ((1 << PLH_BIRTH_BITS) - 1);
+		born[i].tick = plh_profile_counters_add(site, born[i].size, 0, born[i].draw) & ((1 << PLH_BIRTH_BITS) - 1);
 		if (!born[other].freed)
 			plh_profile_counters_subtract(site, born[other].size, born[other].draw,
 										  born[other].tick);
@@ -132,10 +132,10 @@ test_times(void)
 	begin();
 	site = make_site("times");
 	pass_time(10 * TICK_US);
-	plh_profile_counters_add(site, 1000, exact);
+	plh_profile_counters_add(site, 1000, 0, exact);
 	began = wall_clock();
 	pass_time(5 * TICK_US);
-	plh_profile_counters_add(site, 300, exact);
+	plh_profile_counters_add(site, 300, 0, exact);
 	count = plh_site_facts_ages(ages, plh_profile_image_own(plh_profile), site_at(site), wall_clock());
 	ok(count == 2 && ages[0].live_bytes == 1000 && ages[1].live_bytes == 300 &&
 	   ages[0].total_bytes == 1000 && ages[0].error_bytes == 0,
@@ -146,7 +146,7 @@ test_times(void)
 	   "an age is between two times, and the last not later than now");
 	set_wall_clock(-USECS_PER_HOUR);
 	pass_time(TICK_US);
-	plh_profile_counters_add(site, 1, exact);
+	plh_profile_counters_add(site, 1, 0, exact);
 	count = plh_site_facts_ages(ages, plh_profile_image_own(plh_profile), site_at(site), wall_clock());
 	ok(count == 3 && ages[0].from > wall_clock() - 9 * TICK_US,
 	   "ages stay what they are when the clock is set back");
@@ -161,7 +161,7 @@ test_times(void)
 	ok(plh_site_facts_ages(ages, plh_profile_image_own(plh_profile), &damaged, wall_clock()) == 1 &&
 	   ages[0].live_bytes == site_at(site)->counters.live_bytes,
 	   "a site whose spans can't be had has one age");
-	plh_profile_counters_add(make_site("young"), 7, exact);
+	plh_profile_counters_add(make_site("young"), 7, 0, exact);
 	damaged = *site_at(make_site("young"));
 	ok(plh_site_facts_ages(ages, plh_profile_image_own(plh_profile), &damaged, wall_clock()) == 1 &&
 	   ages[0].live_bytes == 7, "a site of one sample has one age");
@@ -184,19 +184,19 @@ test_room(void)
 
 	begin();
 	site = make_site("room");
-	plh_profile_counters_add(site, 1000, exact);
-	plh_profile_counters_add(site, 100, exact);
+	plh_profile_counters_add(site, 1000, 0, exact);
+	plh_profile_counters_add(site, 100, 0, exact);
 	ok(site_at(site)->spans == 0, "samples of one time need no record of spans");
 	plh_profile_records_limit(plh_profile_records_bytes_in_use());
 	pass_time(10 * TICK_US);
-	plh_profile_counters_subtract(site, 100, exact, plh_profile_counters_add(site, 100, exact));
+	plh_profile_counters_subtract(site, 100, exact, plh_profile_counters_add(site, 100, 0, exact));
 	ok(site_at(site)->spans == 0 &&
 	   plh_site_facts_ages(ages, plh_profile_image_own(plh_profile), site_at(site), wall_clock()) == 1 &&
 	   ages[0].live_bytes == 1100 && ages[0].total_bytes == 1200,
 	   "a site without room for spans has one age, of all that it allocated");
 	plh_profile_records_limit(0);
 	pass_time(10 * TICK_US);
-	plh_profile_counters_add(site, 7, exact);
+	plh_profile_counters_add(site, 7, 0, exact);
 	ok(site_at(site)->spans != 0 &&
 	   plh_site_facts_ages(ages, plh_profile_image_own(plh_profile), site_at(site), wall_clock()) == 2 &&
 	   ages[0].live_bytes == 1100 && ages[0].total_bytes == 1200 &&
@@ -223,10 +223,10 @@ test_errors(void)
 
 	begin();
 	site = make_site("errors");
-	plh_profile_counters_add(site, 100, draw);
+	plh_profile_counters_add(site, 100, 0, draw);
 	pass_time(2 * TICK_US);
 	for (int i = 0; i < 99; i++)
-		plh_profile_counters_add(site, 100, draw);
+		plh_profile_counters_add(site, 100, 0, draw);
 	count = plh_site_facts_ages(ages, plh_profile_image_own(plh_profile), site_at(site), wall_clock());
 	one_sample = plh_sampling_error_bytes(site_at(site)->counters.live_variance / 100,
 										  ages[0].live_bytes, 1);
@@ -243,7 +243,7 @@ record(PlhWatchedContext *watched, int i, uint32 site)
 {
 	PlhLiveSample *sample = plh_live_samples_insert(watched, fake_pointer(i), 10, exact, site);
 
-	sample->tick = plh_profile_counters_add(site, 10, exact);
+	sample->tick = plh_profile_counters_add(site, 10, 0, exact);
 	return sample;
 }
 

@@ -90,7 +90,7 @@ run_owner(int ready_fd)
 
 		for (int sample = 0; sample < SAMPLES_PER_SITE; sample++)
 		{
-			plh_profile_counters_add(site, SAMPLE_BYTES, exact);
+			plh_profile_counters_add(site, SAMPLE_BYTES, 0, exact);
 			pause_between_changes();
 		}
 		for (int sample = 0; sample < SAMPLES_PER_SITE; sample++)

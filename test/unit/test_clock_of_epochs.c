@@ -59,7 +59,7 @@ epoch_after(int64 us)
 	PlhDraw		exact = {.interval_bytes = 1};
 
 	pass_time(us);
-	plh_profile_counters_add(plh_profile->catch_all_site, 10, exact);
+	plh_profile_counters_add(plh_profile->catch_all_site, 10, 0, exact);
 	return plh_profile->epoch;
 }
 
@@ -79,7 +79,7 @@ test_site_given_up(void)
 	key.context_name = plh_profile_string("given up", PLH_CONTEXT_NAME_MAX);
 	other = plh_profile_site(&key);
 	plh_profile_counters_subtract(other, 10, exact,
-								  plh_profile_counters_add(other, 10, exact));
+								  plh_profile_counters_add(other, 10, 0, exact));
 	site_at(other)->record.kind = PLH_RECORD_FREE;
 	plh_profile->epoch += 100;
 	(void) epoch_after(0);

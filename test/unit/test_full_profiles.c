@@ -27,7 +27,7 @@ test_full(void)
 	for (int i = 0; i < SITES; i++)
 	{
 		sites[i] = timed_filled_site(i, numbered_text(i % 100));
-		plh_profile_counters_add(sites[i], BYTES, exact);
+		plh_profile_counters_add(sites[i], BYTES, 0, exact);
 	}
 	lost = plh_profile->lost_samples[PLH_LOSS_PROFILE];
 	ok(lost > 0, "a profile of what is held becomes full");
@@ -72,7 +72,7 @@ test_pieces(void)
 	for (int i = 0; i < SITES; i++)
 	{
 		sites[i] = filled_site(i % 40 * 20, numbered_text(i * 120));
-		plh_profile_counters_add(sites[i], BYTES, exact);
+		plh_profile_counters_add(sites[i], BYTES, 0, exact);
 	}
 	ok(plh_profile->lost_samples[PLH_LOSS_PROFILE] > 0, "a profile of small records becomes full");
 	for (int i = 0; i < SITES; i++)
@@ -89,7 +89,7 @@ test_pieces(void)
 		if (sites[0] == plh_profile->catch_all_site ||
 			site_at(sites[0])->counters.live_count > 0)
 			continue;
-		plh_profile_counters_add(sites[0], BYTES, exact);
+		plh_profile_counters_add(sites[0], BYTES, 0, exact);
 		found++;
 	}
 	ok(found == DEEP, "room of small records that are given up is enough for the deepest stacks");

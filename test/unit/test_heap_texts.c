@@ -27,7 +27,7 @@ add_sample(uint64 caller, const char *context, Size bytes)
 	stack.buffer[1] = caller;
 	key.stack = plh_profile_stack(&stack);
 	key.context_name = plh_profile_string(context, PLH_CONTEXT_NAME_MAX);
-	plh_profile_counters_add(plh_profile_site(&key), bytes, exact);
+	plh_profile_counters_add(plh_profile_site(&key), bytes, 0, exact);
 }
 
 /* Frames are return addresses minus one, which is added again to all but the first. */

@@ -88,7 +88,7 @@ hold(const char *statement, const char *context, Size bytes)
 	key.stack = plh_profile_stack(&stack);
 	key.context_name = plh_profile_string(context, PLH_CONTEXT_NAME_MAX);
 	key.statement = plh_profile_statement(0, statement);
-	plh_profile_counters_add(plh_profile_site(&key), bytes, exact);
+	plh_profile_counters_add(plh_profile_site(&key), bytes, 0, exact);
 }
 
 static bool

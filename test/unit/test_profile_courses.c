@@ -79,7 +79,7 @@ allocate(PlhSiteRecord *site, int64 bytes)
 	uint32		offset = plh_profile_records_offset(site);
 
 	if (bytes > 0)
-		plh_profile_counters_add(offset, bytes, exact);
+		plh_profile_counters_add(offset, bytes, 0, exact);
 	else
 		subtract_oldest(offset, -bytes, exact);
 }

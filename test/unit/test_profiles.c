@@ -82,7 +82,7 @@ record(MemoryContext context, int i)
 	sample = plh_live_samples_insert(watched, fake_pointer(i), 10, exact, site);
 	if (sample != NULL)
 	{
-		sample->tick = plh_profile_counters_add(site, 10, exact);
+		sample->tick = plh_profile_counters_add(site, 10, 0, exact);
 		return true;
 	}
 	plh_profile_counters_count_lost(PLH_LOSS_LIVE_TABLE, 10, exact);
@@ -275,7 +275,7 @@ test_many_statements(void)
 			length += snprintf(text + length, sizeof(text) - length, "%s c%d_%d",
 							   column == 0 ? "SELECT" : ",", i, column);
 		key.statement = plh_profile_statement(0, text);
-		plh_profile_counters_add(plh_profile_site(&key), 10, exact);
+		plh_profile_counters_add(plh_profile_site(&key), 10, 0, exact);
 		most = Max(most, plh_profile_records_bytes(PLH_RECORD_STATEMENT));
 	}
 	ok(most <= share + 64, "statements take a quarter of a profile");
@@ -414,13 +414,13 @@ test_late_checkpoint(void)
 	ok(begin_profile(), "a profile for checkpoints begins");
 	offset = site_of(1);
 	site = (PlhSiteRecord *) ((char *) plh_profile + offset);
-	plh_profile_counters_add(offset, 10, exact);
+	plh_profile_counters_add(offset, 10, 0, exact);
 	plh_profile->epoch += (uint32) 1 << 31;
-	plh_profile_counters_add(offset, 10, exact);
+	plh_profile_counters_add(offset, 10, 0, exact);
 	ok(site->next_checkpoint == PG_UINT32_MAX,
 	   "no checkpoint comes after the last that can be doubled");
 	plh_profile->epoch++;
-	plh_profile_counters_add(offset, 10, exact);
+	plh_profile_counters_add(offset, 10, 0, exact);
 	ok(site->checkpoints[PLH_CHECKPOINTS - 1].epochs == (uint32) 1 << 31,
 	   "the last checkpoint stays in later epochs");
 	forget_all();

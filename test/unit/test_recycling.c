@@ -34,7 +34,7 @@ test_many_statements(void)
 	{
 		uint32		site = timed_filled_site(i % STACKS, numbered_text(i));
 
-		plh_profile_counters_add(site, BYTES, exact);
+		plh_profile_counters_add(site, BYTES, 0, exact);
 		if (former != 0)
 			free_sample(former, BYTES);
 		former = site;
@@ -66,7 +66,7 @@ test_many_statements(void)
 
 	leak = filled_site(STACKS + 1, "SELECT leak()");
 	for (int i = 0; i < 1000; i++)
-		plh_profile_counters_add(leak, BYTES, exact);
+		plh_profile_counters_add(leak, BYTES, 0, exact);
 	ok(leak != plh_profile->catch_all_site &&
 	   site_at(leak)->counters.live_bytes == 1000 * BYTES &&
 	   strcmp(text_of_site(leak), "SELECT leak()") == 0,
@@ -83,14 +83,14 @@ test_totals(void)
 
 	begin_filling(1024 * 1024);
 	held = filled_site(1, "SELECT x0");
-	plh_profile_counters_add(held, BYTES, exact);
+	plh_profile_counters_add(held, BYTES, 0, exact);
 	(void) fill_and_free(1, "SELECT x1");
 	(void) fill_and_free(1, "SELECT x2");
 	(void) fill_and_free(1, NULL);
 	(void) fill_and_free(2, "SELECT x3");
 	ok(plh_profile->site_count == 5, "five stacks and statements have five sites");
 	/* the peak was in one of them: it must be over */
-	plh_profile_counters_add(held, 2 * BYTES, exact);
+	plh_profile_counters_add(held, 2 * BYTES, 0, exact);
 	run_round();
 	ok(plh_profile->site_count == 3, "sites that hold nothing are given up");
 	heir = filled_site(1, NULL);
@@ -105,7 +105,7 @@ test_totals(void)
 
 	heir = filled_site(2, NULL);
 	plh_profile->epoch = 1000;
-	plh_profile_counters_add(heir, BYTES, exact);
+	plh_profile_counters_add(heir, BYTES, 0, exact);
 	ok(site_at(heir)->epochs == 1 && site_at(heir)->first_epoch >= 1000,
 	   "an heir's course begins with its own samples");
 	ok(births_of(heir).spans[0].total_bytes == BYTES &&
@@ -128,8 +128,8 @@ test_spans(void)
 		plh_profile->epoch++;
 		(void) fill_and_free(1, numbered_text(i));
 	}
-	plh_profile_counters_add(filled_site(2, NULL), BYTES, exact);
-	plh_profile_counters_add(filled_site(2, NULL), BYTES, exact);
+	plh_profile_counters_add(filled_site(2, NULL), BYTES, 0, exact);
+	plh_profile_counters_add(filled_site(2, NULL), BYTES, 0, exact);
 	ok(plh_profile_records_bytes(PLH_RECORD_SPANS) == 2 * sizeof(PlhSpansRecord),
 	   "sites of two times have spans");
 	run_round();
@@ -151,7 +151,7 @@ test_peak(void)
 
 	begin_filling(128 * 1024);
 	peak = filled_site(1, "SELECT peak");
-	plh_profile_counters_add(peak, 1000 * BYTES, exact);
+	plh_profile_counters_add(peak, 1000 * BYTES, 0, exact);
 	free_sample(peak, 1000 * BYTES);
 	for (int i = 0; i < 100; i++)
 		(void) fill_and_free(1, numbered_text(i));
@@ -161,7 +161,7 @@ test_peak(void)
 	ok_unbroken(check_filled_profile(true), "the peaks of sites with statements add up");
 
 	while (plh_profile_records_bytes_in_use() < plh_load_settings.max_profile_size * 0.8)
-		plh_profile_counters_add(filled_site(++stacks, NULL), 1, exact);
+		plh_profile_counters_add(filled_site(++stacks, NULL), 1, 0, exact);
 	run_round();
 	run_round();
 	ok(site_at(peak)->record.kind != PLH_RECORD_SITE ||
@@ -202,7 +202,7 @@ test_pins(void)
 	run_round();
 	key.context_name = plh_profile_string("context", PLH_CONTEXT_NAME_MAX);
 	key.statement = statement;
-	plh_profile_counters_add(plh_profile_site(&key), BYTES, exact);
+	plh_profile_counters_add(plh_profile_site(&key), BYTES, 0, exact);
 	ok(strcmp(text_of_site(plh_profile_site(&key)), "SELECT pinned") == 0 &&
 	   plh_profile_site(&key) != plh_profile->catch_all_site,
 	   "a stack and a statement stay until they are referred to");
@@ -293,7 +293,7 @@ test_known_site(void)
 	key.stack = numbered_stack(1);
 	key.context_name = plh_profile_string("context", PLH_CONTEXT_NAME_MAX);
 	first = plh_profile_site_of(&known, &key);
-	plh_profile_counters_add(first, BYTES, exact);
+	plh_profile_counters_add(first, BYTES, 0, exact);
 	ok(plh_profile_site_of(&known, &key) == first &&
 	   plh_profile_site(&key) == first, "a stack has its site");
 	key.statement = plh_profile_statement(0, "SELECT x1");
@@ -302,14 +302,14 @@ test_known_site(void)
 	   "a stack with a statement has another site");
 
 	/* that one has no samples, and goes; its statement stays for another */
-	plh_profile_counters_add(filled_site(2, "SELECT x1"), BYTES, exact);
+	plh_profile_counters_add(filled_site(2, "SELECT x1"), BYTES, 0, exact);
 	run_round();
 	run_round();
 	ok(site_at(second)->record.kind != PLH_RECORD_SITE, "a site without samples is given up");
 	second = plh_profile_site_of(&known, &key);
 	ok(second == plh_profile_site(&key) &&
 	   site_at(second)->record.kind == PLH_RECORD_SITE, "a site that was given up is made anew");
-	plh_profile_counters_add(second, BYTES, exact);
+	plh_profile_counters_add(second, BYTES, 0, exact);
 	free_sample(second, BYTES);
 	for (int i = 0; i < 2000; i++)
 		(void) fill_and_free(2, numbered_text(i));

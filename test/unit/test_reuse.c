@@ -135,7 +135,7 @@ use_again(uint32 offset)
 
 		snprintf(text, sizeof(text), "SELECT %d", i);
 		site = site_of(3, text);
-		plh_profile_counters_add(site, 1, exact);
+		plh_profile_counters_add(site, 1, 0, exact);
 		if (site == offset)
 			return true;
 	}
@@ -162,17 +162,17 @@ test_baseline(void)
 	former = site_of(1, "SELECT former");
 	held = site_of(2, "SELECT held");
 	changed = site_of(4, "SELECT changed");
-	plh_profile_counters_add(heir, 1, exact);
-	plh_profile_counters_add(former, 100, exact);
-	plh_profile_counters_add(held, 200, exact);
-	plh_profile_counters_add(changed, 50, exact);
+	plh_profile_counters_add(heir, 1, 0, exact);
+	plh_profile_counters_add(former, 100, 0, exact);
+	plh_profile_counters_add(held, 200, 0, exact);
+	plh_profile_counters_add(changed, 50, 0, exact);
 	ok(plh_baseline_file_take(directory, plh_profile_image_own(plh_profile)),
 	   "a baseline is taken of sites that hold something");
 
 	subtract_oldest(former, 100, exact);
 	subtract_oldest(changed, 50, exact);
 	/* a new peak, so that the former one is nobody's */
-	plh_profile_counters_add(held, 1000, exact);
+	plh_profile_counters_add(held, 1000, 0, exact);
 	plh_profile_recycling_suspend();
 	plh_profile_recycling_resume();
 	ok(use_again(former), "the record of a site that holds nothing is used again");

@@ -95,11 +95,11 @@ test_calls(void)
 	   entry->calls_beyond == 1, "it has an entry");
 	ok(part.told.peak_bytes == 3 * MB, "what was told is noted");
 	part.share.peak_bytes = 4 * MB;
-	part.share.kept_bytes = 100;
+	part.share.private_bytes = 100 * MB;
 	plh_statement_entries_tell(&part);
 	ok(entry->calls == 1 && entry->peak_sum == 4 * MB &&
 	   entry->max_peak_bytes == 4 * MB && entry->calls_beyond == 1 &&
-	   entry->kept_bytes == 100, "a call that has grown is one call");
+	   entry->max_private_bytes == 100 * MB, "a call that has grown is one call");
 	tell_of("SELECT 2", 2 * MB);
 	ok(entry->calls == 2 && entry->peak_sum == 6 * MB && entry->max_peak_bytes == 4 * MB,
 	   "another call of the shape is of the same statement");

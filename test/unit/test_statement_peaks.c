@@ -11,6 +11,7 @@
 #include "replication/reorderbuffer.h"
 #include "storage/proc.h"
 
+#include "base/process_facts.h"
 #include "profile/profile.h"
 #include "profile/statement_entries.h"
 #include "profile/statements_file.h"
@@ -26,6 +27,7 @@ static int	lost;
 #define MyDatabaseId 5
 #define ProcGlobal ((PROC_HDR *) NULL)
 #define MyProc ((PGPROC *) NULL)
+#define plh_process_facts_own_bytes() ((int64) 0)
 #include "sampler/statement_peaks.c"
 #undef MyProc
 
@@ -87,9 +89,10 @@ test_growth(void)
 	ok(tellings == 2 && told.told.peak_bytes == MB && told.share.peak_bytes == 7 * MB / 4,
 	   "but when it has grown by a half, with what was told before");
 	hold(3 * MB, 5 * MB);
+	plh_profile_run.private_bytes = 70 * MB;
 	plh_statement_peaks_end();
-	ok(tellings == 3 && told.share.kept_bytes == 3 * MB && told.share.peak_bytes == 7 * MB / 4,
-	   "at its end, it is told what lasts of it");
+	ok(tellings == 3 && told.share.private_bytes == 70 * MB && told.share.peak_bytes == 7 * MB / 4,
+	   "at its end, it is told what the process had when it was counted");
 	plh_statement_peaks_end();
 	ok(tellings == 3, "once");
 }
@@ -109,10 +112,10 @@ test_transactions(void)
 	hold(14 * MB, 0);
 	ok(tellings == 1 && told.share.peak_bytes == 4 * MB, "if it goes on, its peak goes on, too");
 	plh_statement_peaks_transaction_over();
-	hold(11 * MB, MB);
+	plh_profile_run.private_bytes = 80 * MB;
 	plh_statement_peaks_end();
-	ok(tellings == 2 && told.share.peak_bytes == 4 * MB && told.share.kept_bytes == MB,
-	   "what lasts of it is told with that peak");
+	ok(tellings == 2 && told.share.peak_bytes == 4 * MB && told.share.private_bytes == 80 * MB,
+	   "what was counted is told with that peak");
 	begin(10 * MB, 0);
 	hold(12 * MB, 0);
 	plh_statement_peaks_forget();

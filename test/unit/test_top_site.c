@@ -52,7 +52,7 @@ add_sample(int stack_number, int context, int statement)
 	if (key.stack == 0 || key.context_name == 0 || key.statement == 0)
 		return false;
 	plh_profile_counters_add(plh_profile_site(&key),
-							 bytes_of(stack_number, context, statement), exact);
+							 bytes_of(stack_number, context, statement), 0, exact);
 	return true;
 }
 
