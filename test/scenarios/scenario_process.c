@@ -135,6 +135,13 @@ set_speed(Words *words)
 	words_expect(words, "MB");
 }
 
+/* By which part chunks take more than is asked for. */
+static void
+set_rounding(Words *words)
+{
+	ways.rounding = words_part(words);
+}
+
 static void
 set_counted(Words *words)
 {
@@ -313,6 +320,7 @@ static const Command settings[] = {
 	{"interval", set_interval},
 	{"pause", set_pause},
 	{"speed", set_speed},
+	{"rounding", set_rounding},
 	{"counted", set_counted},
 	{"locks", set_locks},
 	{"deaf", set_deaf},

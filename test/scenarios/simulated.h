@@ -36,6 +36,8 @@ typedef struct Ways
 	uint32		interval;		/* of samples */
 	int64		step_us;		/* from one transaction to the next */
 	double		us_per_mb;		/* that is allocated */
+	double		rounding;		/* part by which chunks take more than is
+								 * asked for */
 	int64		counted_from_us;	/* age from which there are censuses; -1:
 									 * never */
 	bool		publishes_late; /* once it is worth a profile; else at once */

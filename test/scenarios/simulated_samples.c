@@ -133,7 +133,7 @@ take_sample(MemoryContext context, int who, Size size, bool kept)
 	draw = plh_sampling_draw(&chance, size, interval);
 	site = site_of(who, context, lifetime);
 	plh_profile->transaction_began_at = simulated.began_at;
-	tick = plh_profile_counters_add(site, size, 0, draw);
+	tick = plh_profile_counters_add(site, size, (Size) (size * simulated.ways.rounding), draw);
 	if (simulated_statements.after_sample != NULL)
 		simulated_statements.after_sample();
 	if (!kept)
@@ -187,6 +187,13 @@ keep_bytes(MemoryContext context, int64 bytes)
 	}
 }
 
+/* What chunks of these sizes take. */
+static int64
+taken_by(int64 bytes)
+{
+	return bytes + (int64) (bytes * simulated.ways.rounding);
+}
+
 /* That many chunks are allocated one after the other, from sample to sample. */
 static void
 allocate_chunks(MemoryContext context, int who, Size size, int64 count, bool kept)
@@ -202,7 +209,7 @@ allocate_chunks(MemoryContext context, int who, Size size, int64 count, bool kep
 		if (is_refused(context, size, step == until))
 			return;
 		if (kept)
-			keep_bytes(context, step * (int64) size);
+			keep_bytes(context, taken_by(step * (int64) size));
 		if (step != until)
 			continue;
 		statement_start = simulated_time();
@@ -219,7 +226,7 @@ allocate_unseen(MemoryContext context, Size size, int64 count)
 		if (!is_looked_at && simulated_refuses != NULL &&
 			simulated_refuses(context, size, 0))
 			return;
-		keep_bytes(context, size);
+		keep_bytes(context, taken_by(size));
 		if (plh_profile->samples_taken == 0)
 			simulated.unsampled_bytes += size;
 	}
@@ -275,7 +282,7 @@ enlarge(MemoryContext context, int who, Size from, Size to)
 	if (from > 0)
 	{
 		free_samples(context, who, from, 0);
-		shell_of(context)->chunk_bytes -= from;
+		shell_of(context)->chunk_bytes -= taken_by(from);
 	}
 	is_looked_at = true;
 	allocate(context, who, to, 1);
