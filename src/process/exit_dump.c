@@ -24,6 +24,7 @@
 #include "base/size_units.h"
 #include "dump/dump_report.h"
 #include "dump/dump_retention.h"
+#include "judge/family.h"
 #include "process/dump_texts.h"
 #include "process/exit_dump.h"
 #include "process/log_turns.h"
@@ -74,6 +75,91 @@ is_anything_left(const PlhProfileHeader *header)
 	return header->counters.live_bytes > 0;
 }
 
+/* The contexts of a kind, or of a name that is of none. */
+typedef struct KindCount
+{
+	const PlhFamily *family;
+	const PlhStringRecord *name;
+	int64		bytes;
+	int64		contexts;
+} KindCount;
+
+/* More kinds than these are not compared: the largest names come early. */
+#define KINDS 64
+
+static KindCount *
+find_kind(KindCount *kinds, int *used, const PlhFamily *family, const PlhStringRecord *name)
+{
+	for (int i = 0; i < *used; i++)
+		if (kinds[i].family == family && (family != NULL || kinds[i].name == name))
+			return &kinds[i];
+	if (*used == KINDS)
+		return NULL;
+	kinds[*used] = (KindCount)
+	{
+		family, name
+	};
+	return &kinds[(*used)++];
+}
+
+/* The kind of contexts that has most, as counted; no bytes where none is known. */
+static KindCount
+largest_kind(const PlhProfileImage *image)
+{
+	KindCount	kinds[KINDS];
+	KindCount	largest = {0};
+	const PlhContextRecord *record;
+	uint32		position = 0;
+	int			used = 0;
+
+	while ((record = plh_profile_image_next_context(image, &position)) != NULL)
+	{
+		const PlhStringRecord *name = plh_profile_image_string(image, record->context_name);
+		KindCount  *kind = name == NULL || record->instances <= 0 ? NULL :
+			find_kind(kinds, &used, plh_family_of(name->text), name);
+
+		if (kind == NULL)
+			continue;
+		kind->bytes += record->bytes;
+		kind->contexts += record->instances;
+		if (kind->bytes > largest.bytes)
+			largest = *kind;
+	}
+	return largest;
+}
+
+/* Append the kind of contexts that has most, where that is half of all. */
+static void
+append_largest_kind(PlhReportDetail *detail, const PlhProfileImage *image)
+{
+	KindCount	largest = largest_kind(image);
+
+	if (largest.bytes < image->header->context_bytes / 2)
+		return;
+	plh_report_detail_append(detail, ", %s of that %s %s", plh_size_units(largest.bytes).text,
+							 largest.family != NULL ? "for" : "in",
+							 largest.family != NULL ? largest.family->title : largest.name->text);
+	if (largest.contexts > 1)
+		plh_report_detail_append(detail, " (%lld contexts)", (long long) largest.contexts);
+}
+
+/* Append what contexts and malloc have, which was counted just now. */
+static void
+append_counts(PlhReportDetail *detail, const PlhProfileImage *image)
+{
+	const PlhProfileHeader *header = image->header;
+	int64		outside = Max(0, header->malloc_bytes - header->context_bytes);
+
+	plh_report_detail_append(detail, "  At its exit it had %s in memory contexts",
+							 plh_size_units(header->context_bytes).text);
+	append_largest_kind(detail, image);
+	if (header->malloc_bytes >= 0)
+		plh_report_detail_append(detail, ", %s allocated with malloc outside of them, %s free in malloc",
+								 plh_size_units(outside).text,
+								 plh_size_units(header->malloc_free_bytes).text);
+	plh_report_detail_append(detail, ".");
+}
+
 /* Append what is live, which is no more than was counted, with its error. */
 static void
 append_held(PlhReportDetail *detail, const ExitFindings *findings)
@@ -88,11 +174,11 @@ append_held(PlhReportDetail *detail, const ExitFindings *findings)
 		plh_report_detail_append(detail, "  All that was sampled has been freed.");
 		return;
 	}
-	plh_report_detail_append(detail, "  It held %s", plh_size_units(live_bytes).text);
+	plh_report_detail_append(detail, "  Samples stand for %s", plh_size_units(live_bytes).text);
 	if (error_bytes > 0)
 		plh_report_detail_append(detail, " (+/- %s)",
 								 plh_size_units_error(error_bytes, live_bytes).text);
-	plh_report_detail_append(detail, " at exit, caches included");
+	plh_report_detail_append(detail, " of what it held, caches included");
 	if (findings->held.bytes > 0)
 		plh_report_detail_append_top(detail, findings->image, &findings->held, PLH_TOP_NOW, bound);
 	plh_report_detail_append(detail, ".");
@@ -133,23 +219,6 @@ append_private_memory(PlhReportDetail *detail, const PlhProfileHeader *header)
 							 plh_size_units(header->own_bytes).text,
 							 plh_size_units(header->own_peak_bytes).text);
 	append_time(detail, header->own_peak_at);
-	plh_report_detail_append(detail, ".");
-}
-
-/* Append what contexts and malloc had when they were last counted, as explanations do. */
-static void
-append_counts(PlhReportDetail *detail, const PlhProfileHeader *header)
-{
-	int64		outside = Max(0, header->malloc_bytes - header->context_bytes);
-
-	if (header->census_at == 0)
-		return;
-	plh_report_detail_append(detail, "  Last counted: %s in memory contexts",
-							 plh_size_units(header->context_bytes).text);
-	if (header->malloc_bytes >= 0)
-		plh_report_detail_append(detail, ", %s allocated with malloc outside of them, %s free in malloc",
-								 plh_size_units(outside).text,
-								 plh_size_units(header->malloc_free_bytes).text);
 	plh_report_detail_append(detail, ".");
 }
 
@@ -205,10 +274,10 @@ tell_exit(const ExitFindings *findings, const PlhDumpResult *dump, const PlhLogT
 		(void) plh_top_site_find(&peak, findings->image, PLH_TOP_PEAK);
 	plh_report_detail_begin(&detail);
 	plh_report_detail_append_process(&detail, findings->image);
+	append_counts(&detail, findings->image);
 	append_held(&detail, findings);
 	append_peak(&detail, findings, &peak);
 	append_private_memory(&detail, header);
-	append_counts(&detail, header);
 	plh_report_detail_append_left_out(&detail, turn, turn->is_shared ?
 									  "exit of this and other roles" : "exit of this role",
 									  turn->is_shared ?
@@ -310,6 +379,7 @@ plh_exit_dump_write(void)
 	findings.had_much = plh_profile_image_peak_bytes(plh_profile) >= least_peak(plh_profile);
 	if (!findings.holds_much && !findings.had_much)
 		return;
+	plh_census_take_at_exit();
 	(void) plh_dump_copy_write(findings.image, &extras, &result);
 	reported = report(&findings, &result);
 	if (result.failure != 0)

@@ -631,6 +631,13 @@ plh_census_take_if_asked(MemoryContext over)
 	return true;
 }
 
+/* Take the last one, so that what is told of an exit is of that moment. */
+void
+plh_census_take_at_exit(void)
+{
+	(void) take(plh_clock_us(CLOCK_MONOTONIC_COARSE), false);
+}
+
 /* Was the last brief census given up or not tried? */
 bool
 plh_census_is_missing(void)

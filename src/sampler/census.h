@@ -10,6 +10,7 @@
 extern bool plh_census_take_if_older(int64 gap_us, bool brief);
 extern bool plh_census_take_at_reset(MemoryContext context, int64 gap_us);
 extern bool plh_census_take_if_asked(MemoryContext over);
+extern void plh_census_take_at_exit(void);
 extern bool plh_census_is_missing(void);
 extern void plh_census_count_contexts(void);
 extern void plh_census_count_malloc(void);

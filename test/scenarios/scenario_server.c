@@ -171,7 +171,10 @@ scenario_server_log_by(PlhLimitReporter report, const PlhLimitExcess *excess)
 	if (report != NULL)
 		report(excess);
 	else
+	{
+		TopMemoryContext = process_context; /* it counts its own */
 		plh_exit_dump_write();
+	}
 	logged = NULL;
 	scenario_server_end_look();
 	CurrentMemoryContext = caller_context;

@@ -84,7 +84,7 @@ is( ask($node, "SELECT peak_bytes FROM pg_leakhunt_report('$file') WHERE functio
 check_forms("'$file'", 'dump');
 my $time = qr/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d/;
 like( slurp_file($node->logfile),
-	qr/\[$pid\].* LOG:  leak approximation summary: ~\d+ bytes, ~\d+ objects, >= \d+ call sites? in "pg_leakhunt\/\Q$file\E"\n.*DETAIL:  Process: client backend, .*  It held \d+ \w+(?: \(\+\/- \d+ \w+\))? at exit, caches included\.  Its peak was \d\d MB \(estimated from samples\) at $time, 38 MB of it by hold_chunk in TopMemoryContext\.  Its private memory .*  Statement: SELECT hold_chunk\(40000000\)/,
+	qr/\[$pid\].* LOG:  leak approximation summary: ~\d+ bytes, ~\d+ objects, >= \d+ call sites? in "pg_leakhunt\/\Q$file\E"\n.*DETAIL:  Process: client backend, .*  Samples stand for \d+ \w+(?: \(\+\/- \d+ \w+\))? of what it held, caches included\.  Its peak was \d\d MB \(estimated from samples\) at $time, 38 MB of it by hold_chunk in TopMemoryContext\.  Its private memory .*  Statement: SELECT hold_chunk\(40000000\)/,
 	'the log says what held most at the peak');
 is(() = slurp_file($node->logfile) =~ /\[$pid\].* LOG:  (?:leak|memory)/g, 1, 'the log has one message for a peak');
 

@@ -268,7 +268,7 @@ $node->stop;
 start_with(preloaded($node));
 ($session, $pid) = session_of('SELECT hold_malloc(100000, 50)', 14);
 $session->quit;
-$node->wait_for_log(qr{\[$pid\].* DETAIL:  Process: .*  It held \d\d MB \(\+/- \d+ MB\) at exit, caches included, \d\d MB of it by \S+ (?:\(called in hold_malloc\) )?in \[malloc\]\.  });
+$node->wait_for_log(qr{\[$pid\].* DETAIL:  Process: .*  Samples stand for \d\d MB \(\+/- \d+ MB\) of what it held, caches included, \d\d MB of it by \S+ (?:\(called in hold_malloc\) )?in \[malloc\]\.  });
 $node->stop;
 unlike($node->logfile && slurp_file($node->logfile), qr/terminated by signal/, 'no process has crashed');
 done_testing();

@@ -58,10 +58,10 @@ is_deeply(\@uncertain, [], 'no figure is told that may as well be nothing');
 is_deeply(\@beyond, [], 'no figure is more than was ever counted');
 is_deeply(\@unsampled, [], 'what no sample stands for by chance is not said to have been allocated unsampled');
 
-my @lines = slurp_file($node->logfile) =~ /It held ($SIZE)[ .].*Last counted: ($SIZE) in memory contexts/g;
+my @lines = slurp_file($node->logfile) =~ /At its exit it had ($SIZE) in memory contexts.*Samples stand for ($SIZE)[ .]/g;
 cmp_ok(scalar @lines, '>=', 2, 'the log tells of sessions that have ended');
 my @held;
-while (my ($held, $counted) = splice @lines, 0, 2)
+while (my ($counted, $held) = splice @lines, 0, 2)
 {
 	push @held, "$held of $counted" if bytes_of($held) > bytes_of($counted);
 }

@@ -55,7 +55,7 @@ like(
 	'the log has a summary: how much, and where');
 like(
 	$log,
-	qr{DETAIL:  Process: client backend, user "\Q$user\E", database "postgres", application "worker 7"\.  It held \d\d MB \(\+/- \d+ MB\) at exit, caches included, \d\d MB of it by leaker\.so\+0x[0-9a-f]+ \(called in leak_top\) in TopMemoryContext\.  Its peak was \d\d MB \(estimated from samples\) at $time\.  Its private memory was $private at exit, and at most $private when it was counted, at $time\.  Last counted: \d\d MB in memory contexts$malloc\.  Statement: SELECT leak_top\(64, 1000000\)},
+	qr{DETAIL:  Process: client backend, user "\Q$user\E", database "postgres", application "worker 7"\.  At its exit it had \d\d MB in memory contexts, \d\d MB of that in TopMemoryContext$malloc\.  Samples stand for \d\d MB \(\+/- \d+ MB\) of what it held, caches included, \d\d MB of it by leaker\.so\+0x[0-9a-f]+ \(called in leak_top\) in TopMemoryContext\.  Its peak was \d\d MB \(estimated from samples\) at $time\.  Its private memory was $private at exit, and at most $private when it was counted, at $time\.  Statement: SELECT leak_top\(64, 1000000\)},
 	'the detail in the log names the process, the call site, the peak, the statement');
 my ($hint) = $log =~ /HINT:  (SELECT \* FROM pg_leakhunt_report\('.*'\)) shows the call sites, with names of functions in place of addresses\.$/m;
 cmp_ok(ask($node, "SELECT count(*) FROM ($hint) AS sites"), '>', 0, 'the hint in the log shows the call sites of the dump');

@@ -85,6 +85,7 @@ failure_stub(const PlhDumpResult *result, int level)
 #define timestamptz_to_str time_stub
 #define plh_dump_report failure_stub
 #define plh_census_note_own_bytes() ((void) 0)
+#define plh_census_take_at_exit() ((void) 0)
 #define plh_dump_texts_write(path, image, reason, at) true
 #define plh_dump_retention_trim_sometimes() 0
 #define plh_dump_report_removal(failure) ((void) (failure))
