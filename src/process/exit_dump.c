@@ -134,7 +134,7 @@ append_largest_kind(PlhReportDetail *detail, const PlhProfileImage *image)
 {
 	KindCount	largest = largest_kind(image);
 
-	if (largest.bytes < image->header->context_bytes / 2)
+	if (largest.bytes <= 0 || largest.bytes < image->header->context_bytes / 2)
 		return;
 	plh_report_detail_append(detail, ", %s of that %s %s", plh_size_units(largest.bytes).text,
 							 largest.family != NULL ? "for" : "in",
