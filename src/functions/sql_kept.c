@@ -38,7 +38,9 @@ note_site(HTAB *left, const PlhSiteRecord *site)
 		site->counters.live_bytes <= 0)
 		return;
 	noted = hash_search(left, &site->key.statement, HASH_ENTER, &found);
-	noted->bytes = (found ? noted->bytes : 0) + Min(site->counters.live_bytes, PG_INT64_MAX / 65536);
+	if (!found)
+		noted->bytes = 0;
+	noted->bytes += Min(site->counters.live_bytes, PG_INT64_MAX / 65536);
 }
 
 static HTAB *

@@ -25,7 +25,7 @@ typedef struct PlhSiteFacts
 	int64		baseline_count;
 } PlhSiteFacts;
 
-/* What chunks take beyond what was asked for is told where it is this much, and this part of that. */
+/* What chunks take beyond what was asked for is told from these bytes and this part on. */
 #define PLH_ROUNDED_BYTES INT64CONST(1048576)
 #define PLH_ROUNDED_PART 0.25
 
