@@ -111,7 +111,7 @@ link_one(OwnBinary * binary, const List *own, PlhSymbols *symbols)
 	{
 		OwnBinary  *library = lfirst(cell);
 
-		if (library == binary || !is_named(library->path, strVal(lfirst(name))))
+		if (library == binary || !is_named(library->path, lfirst(name)))
 			continue;
 		library->is_linked = true;
 		binary->libraries = lappend(binary->libraries, library);
@@ -233,7 +233,7 @@ linked_callers(PlhSymbols *symbols)
 		bool		is_wanted = false;
 
 		foreach(name, wanted)
-			is_wanted = is_wanted || is_named(path, strVal(lfirst(name)));
+			is_wanted = is_wanted || is_named(path, lfirst(name));
 		CHECK_FOR_INTERRUPTS();
 		if (is_wanted && !is_of_no_interest(path) && plh_symbols_calls_malloc(symbols, path))
 			appendStringInfo(&names, "%s%s", names.len == 0 ? "" : ", ",

@@ -145,7 +145,7 @@ plh_symbols_linked_to(PlhSymbols *symbols, const char *path)
 	uint32		position = 0;
 
 	while (plh_symbol_protocol_next_frame(answer, &position, &frame))
-		names = lappend(names, makeString(pstrdup(frame.function)));
+		names = lappend(names, pstrdup(frame.function));
 	return names;
 }
 

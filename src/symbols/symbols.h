@@ -48,7 +48,7 @@ extern void plh_symbols_module(PlhSymbols *symbols, const PlhModuleRecord *modul
 /* Does a file of code, whatever version of it, call malloc of another one? */
 extern bool plh_symbols_calls_malloc(PlhSymbols *symbols, const char *path);
 
-/* The names of the binaries that it is linked to, as it has them: a List of String. */
+/* The names of the binaries that it is linked to, as it has them: a List of char *. */
 extern List *plh_symbols_linked_to(PlhSymbols *symbols, const char *path);
 
 /* The texts are constants. */
