@@ -23,7 +23,7 @@ my %FIXED = (
 	$STACK => 'L2',                 # depth, truncated
 	$SITE => "L4 $COUNTERS Q q L4 x72 L2 x32");
 my $HEADER_WHO = 'a8 L2 l L Q q L2 Q Z96 l Z64 Z64 Z64 x!8 q L l';
-my $HEADER_WHAT = "L7 x!8 $COUNTERS $COUNTERS q2 q q3 q3 q3 L3 x!8 Q2 q13 L2";
+my $HEADER_WHAT = "L7 x!8 $COUNTERS $COUNTERS q2 q q3 q3 q3 L3 x!8 Q2 q16 L3";
 my @HEADER_NAMES = qw(
   magic layout_version pg_version pid backend_type process_start started_at database_oid
   role_oid system_identifier label encoding application_name database role died_at
@@ -34,10 +34,10 @@ my @HEADER_NAMES = qw(
   malloc_total_count malloc_live_samples malloc_total_samples malloc_live_variance
   malloc_first_at malloc_last_at peak_bytes peak_at samples_taken lost_samples_0 lost_samples_1
   lost_samples_2 lost_bytes_0 lost_bytes_1 lost_bytes_2 wrong_stacks overhead_bytes
-  profile_bytes epoch epoch_over round last_change peak_change census_at context_bytes
+  profile_bytes epoch epoch_over round last_change peak_change census_at worked_at context_bytes
   context_free_bytes malloc_bytes malloc_free_bytes malloc_sampled_bytes
-  malloc_sampled_error malloc_other_bytes own_bytes own_peak_bytes own_peak_at
-  node_memory_bytes maintenance_bytes context_count history_count);
+  malloc_sampled_error malloc_other_bytes malloc_arena_bytes own_bytes own_peak_bytes own_peak_at exits_since
+  node_memory_bytes maintenance_bytes context_count allocator history_count);
 my $FOOT = 'Q2 q Z16 a8 L2';
 my $FOOT_BYTES = length pack($FOOT, 0, 0, 0, '', '', 0, 0);
 my $PART = 'L2 Q';              # kind, padding, bytes
@@ -138,17 +138,17 @@ sub make_profile
 	my $header_bytes = 0;
 	my ($bytes, $count, $index, $profile, %known) = (0, 0, 0);
 	my $header = sub {
-		pack(
-			"$HEADER_WHO $HEADER_WHAT x11520 q4 x960 L x!8 q5",
+		pack(                   # ends with three portals
+			"$HEADER_WHO $HEADER_WHAT x!8 x11520 q4 x960 L x!8 q7 L2 x1848",
 			'PLHPROF', $dump{layout} // $LAYOUT, 150000,
 			$dump{pid} // 1, 0, 1, $TIME, 0, 0, 1,
 			'client backend', $dump{encoding} // 6, $dump{application} // '', $dump{database} // '', $dump{role} // '', 0, 0, 0,
 			1, 0, $header_bytes, 0, length($profile // ''), length($profile // ''), scalar @sites,
 			counters($bytes, $count), (0) x 9,
 			$bytes, $TIME, $count, (0) x 3, (0) x 3, 0, 0, 0,
-			1, 1, 1, 0, 0, (0) x 13, 0, 0,
+			1, 1, 1, 0, 0, (0) x 16, 0, 0, 0,
 			(0) x 4,
-			$dump{courses_refused} // 0, (0) x 5);
+			$dump{courses_refused} // 0, (0) x 9);
 	};
 
 	$header_bytes = length $header->();
