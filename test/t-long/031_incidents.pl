@@ -233,7 +233,7 @@ for my $name (sort keys %pids)
 	# several call sites allocate in contexts of a kind: by now another may have the most
 	my $any = $verdict eq 'contexts';
 	my $sites = $any ? qr/\w+/ : qr/\Q$function\E|\w+\.so\+0x[0-9a-f]+ \(called in \w+\)/;
-	like($detail, qr/ by (?:$sites) in \Q$context\E(?:, allocated in .+?)?\.  /, "$name: the detail in the log names the site");
+	like($detail, qr/ by (?:$sites) in \Q$context\E(?:, \d+% of it by .+? and the functions that it calls)?(?:, allocated in .+?)?\.  /, "$name: the detail in the log names the site");
 	my $file = ask($node, "SELECT file FROM pg_leakhunt_dumps WHERE pid = $pids{$name} ORDER BY created_at DESC LIMIT 1");
 	is( ask($node, "SELECT sum(peak_bytes) > 1000000 FROM pg_leakhunt_report('$file') WHERE "
 			  . ($any ? "context_name = '$context'" : "function_of(site) = '$function'")),

@@ -197,7 +197,7 @@ wait_until(sub { $leaking->query_safe('SELECT leak_named(100, 500)'); $scraper->
 	'a suspect has its name at a later call');
 is( $scraper->query_safe(q{
 		SELECT count(*) FROM pg_leakhunt_metrics m JOIN pg_leakhunt_suspects s USING (backend_type, verdict, context_name, site)
-		WHERE name = 'suspect_bytes' AND value = bytes AND score > 0.5}),
+		WHERE name = 'suspect_bytes' AND value = bytes}),
 	1, 'a suspect is that of pg_leakhunt_suspects');
 is(metric('suspects'), 1, 'there is one suspect');
 $scraper->query_safe("INSERT INTO pg_leakhunt_suppressions VALUES ('leak_top')");
