@@ -24,6 +24,12 @@ fail() {
 	exit 1
 }
 
+# Of lines, those that belong to $SLICE: of 1/2 the first of two, and every second one after it.
+# All, if it is not set.
+take_slice() {
+	awk -v slice="${SLICE:-1/1}" 'BEGIN { split(slice, part, "/") } (NR - 1) % part[2] == part[1] - 1'
+}
+
 # Say what cannot be tested here.  With NO_SKIP, as in CI, that is a failure.
 skipped=0
 skip() {
