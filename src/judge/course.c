@@ -10,6 +10,7 @@
 #include "postgres.h"
 
 #include "judge/course.h"
+#include "profile/profile_image.h"
 
 /* Less than this part of all growth may be chance, and is added to the next. */
 #define RISE_PART 64
@@ -346,9 +347,9 @@ plh_course_counts(const PlhProfileHeader *header)
 	return counts;
 }
 
-/* Follow a figure through all of the history.  Without one all is 0. */
-void
-plh_course_trend(PlhTrend *trend, const PlhProfileHeader *header, PlhSeries series)
+/* Follow a figure through the history up to its point "last".  Without one all is 0. */
+static void
+follow_until(PlhTrend *trend, const PlhProfileHeader *header, PlhSeries series, int last)
 {
 	int			count = points_of(header);
 	Point		first;
@@ -359,16 +360,45 @@ plh_course_trend(PlhTrend *trend, const PlhProfileHeader *header, PlhSeries seri
 	if (count == 0)
 		return;
 	first = point_of(header, count, 0, series);
-	now = point_of(header, count, count, series);
+	now = point_of(header, count, last, series);
 	trend->points = plh_course_counts(header);
 	trend->first = trend->middle = trend->late = first.bytes;
 	trend->risen = highest = first.bytes;
 	trend->first_at = trend->middle_at = trend->risen_at = first.at;
 	trend->now = now.bytes;
 	trend->now_at = now.at;
-	for (int i = 1; i <= count; i++)
+	for (int i = 1; i <= last; i++)
 		follow_point(trend, point_of(header, count, i, series),
 					 (double) now.at - (double) first.at, &highest);
+}
+
+/* Follow a figure through all of the history. */
+void
+plh_course_trend(PlhTrend *trend, const PlhProfileHeader *header, PlhSeries series)
+{
+	follow_until(trend, header, series, points_of(header));
+}
+
+/*
+ * The same up to the first point that has the figure of now and that the process counted because
+ * somebody asked: however often one asks a process at rest, its trend does not become longer.
+ */
+void
+plh_course_trend_at_work(PlhTrend *trend, const PlhProfileHeader *header, PlhSeries series)
+{
+	TimestampTz worked_at = plh_profile_image_worked_at(header);
+	int			count = points_of(header);
+	int			last = count;
+	int64		now = point_of(header, count, count, series).bytes;
+
+	for (; last > 0; last--)
+	{
+		Point		before = point_of(header, count, last - 1, series);
+
+		if (before.at < worked_at || Abs(now - before.bytes) > noise_of(now))
+			break;
+	}
+	follow_until(trend, header, series, last);
 }
 
 /*

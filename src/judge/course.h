@@ -97,6 +97,8 @@ extern bool plh_course_rests(const PlhCourse *course);
 extern bool plh_course_is_steady(const PlhCourse *course);
 extern int	plh_course_counts(const PlhProfileHeader *header);
 extern void plh_course_trend(PlhTrend *trend, const PlhProfileHeader *header, PlhSeries series);
+extern void plh_course_trend_at_work(PlhTrend *trend, const PlhProfileHeader *header,
+									 PlhSeries series);
 extern double plh_course_trend_steadiness(const PlhTrend *trend);
 
 extern int64 plh_course_gained_since(const PlhProfileHeader *header,

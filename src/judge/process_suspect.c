@@ -49,11 +49,14 @@ note_rate(PlhFinding *finding, const PlhTrend *trend, TimestampTz now)
 	finding->rate = plh_suspect_rate(bytes, passed_us);
 }
 
-/* Does a figure keep growing, from one census to the next? */
+/*
+ * Does a figure keep growing, from one census to the next, as long as its process works?  How much
+ * it has gained is told of all the time until now.
+ */
 static bool
-keeps_growing(PlhFinding *finding, const PlhTrend *trend, TimestampTz now)
+keeps_growing(PlhFinding *finding, const PlhTrend *trend, const PlhTrend *at_work, TimestampTz now)
 {
-	double		steadiness = plh_course_trend_steadiness(trend);
+	double		steadiness = plh_course_trend_steadiness(at_work);
 
 	finding->bytes = trend->now;
 	finding->growth_bytes = trend->now - trend->first;
@@ -65,7 +68,7 @@ keeps_growing(PlhFinding *finding, const PlhTrend *trend, TimestampTz now)
 		(trend->points >= PLH_SUSPECT_EPOCHS ||
 		 finding->growth_bytes >= PLH_SUSPECT_SURE_BYTES) &&
 		trend->rises >= PLH_SUSPECT_RISES &&
-		trend->late < trend->now && steadiness >= PLH_SUSPECT_STEADINESS;
+		at_work->late < at_work->now && steadiness >= PLH_SUSPECT_STEADINESS;
 }
 
 /* Does it hold very much outside of contexts, which nothing limits, whether it grows or not? */
@@ -145,6 +148,7 @@ plh_process_suspect_judge(PlhFinding *finding, const PlhProfileHeader *header,
 						  PlhKind kind, TimestampTz now)
 {
 	PlhTrend	trend;
+	PlhTrend	at_work;
 
 	memset(finding, 0, sizeof(*finding));
 	finding->kind = kind;
@@ -154,9 +158,10 @@ plh_process_suspect_judge(PlhFinding *finding, const PlhProfileHeader *header,
 	if (kind == PLH_KIND_MALLOC_KEEPS)
 		return is_freed(finding, header, now);
 	plh_course_trend(&trend, header, plh_process_suspect_series(kind));
+	plh_course_trend_at_work(&at_work, header, plh_process_suspect_series(kind));
 	finding->baseline_at = trend.first_at;
 	finding->has_baseline = true;
-	return (keeps_growing(finding, &trend, now) && is_beyond_normal(finding)) ||
+	return (keeps_growing(finding, &trend, &at_work, now) && is_beyond_normal(finding)) ||
 		is_large(finding, &trend);
 }
 

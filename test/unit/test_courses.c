@@ -218,6 +218,33 @@ test_series(void)
 	   "what malloc gives out beside contexts falls as they grow");
 }
 
+/* Counts that somebody asked for, of a process at rest, do not make its trend longer. */
+static void
+test_trend_at_work(void)
+{
+	PlhTrend	trend;
+
+	set_history(60, steady);
+	for (int i = 0; i < 60; i++)
+	{
+		header.history[i].context_bytes = (10 + Min(i, 20)) * MB;
+		header.history_passing_kb[i] = 0;
+	}
+	header.context_bytes = 30 * MB;
+	header.passing_bytes = 0;
+	header.worked_at = header.history[20].at;
+	plh_course_trend(&trend, &header, PLH_SERIES_LASTING);
+	ok(plh_course_trend_steadiness(&trend) == -1.0, "all of the history is mostly rest");
+	plh_course_trend_at_work(&trend, &header, PLH_SERIES_LASTING);
+	ok(trend.now_at <= header.worked_at && trend.now >= 29 * MB &&
+	   plh_course_trend_steadiness(&trend) > 0.9, "that of its work is steady");
+	header.history[50].context_bytes = 40 * MB;
+	plh_course_trend_at_work(&trend, &header, PLH_SERIES_LASTING);
+	ok(trend.now_at == header.history[51].at && trend.fall == 10 * MB,
+	   "what comes and goes later is not rest");
+	header.worked_at = 0;
+}
+
 /* What counts as a rise, and as a fall. */
 static void
 test_trends(void)
@@ -298,6 +325,7 @@ test_courses(void)
 	test_shapes();
 	test_slow_growth();
 	test_series();
+	test_trend_at_work();
 	test_trends();
 	test_gains();
 	test_no_history();
