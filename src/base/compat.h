@@ -91,7 +91,7 @@
 #define PLH_INIT_MATERIALIZED SetSingleFuncCall
 #endif
 
-/* From 16 on, the values of settings are in a memory context. */
+/* From 16 on, the values of settings and compiled regular expressions are in memory contexts. */
 #define PLH_SETTINGS_BY_MALLOC (PG_VERSION_NUM < 160000)
 
 /*

@@ -18,7 +18,7 @@ static const PlhFamily families[] = {
 		PLH_FAMILY_PLANS, "prepared statements and cached plans",
 		"Each prepared statement has some, and so has each statement of a PL/pgSQL function that was called (from PostgreSQL 18 on, also of an SQL function).",
 		"A prepared statement stays until its session deallocates it or ends, and the plans of a function until the session ends.",
-		"Let the application DEALLOCATE what it no longer uses: only its own session can. Or let it prepare fewer: raise prepareThreshold in pgJDBC, lower statement_cache_size in asyncpg or max_prepared_statements in PgBouncer. Where plans span many partitions, SET plan_cache_mode = force_custom_plan.",
+		"Let the application DEALLOCATE what it no longer uses: only its own session can. Or let it prepare fewer: raise prepareThreshold in pgJDBC, lower statement_cache_size in asyncpg or max_prepared_statements in PgBouncer.",
 		NAMES("CachedPlanSource", "CachedPlanQuery", "CachedPlan", "SPI Plan", "CachedExpression",
 			  "Prepared Queries", "unnamed prepared statement", "PL/Python plan context",
 			  "PL/Perl spi_prepare query", "PL/Tcl spi_prepare query")

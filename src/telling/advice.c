@@ -304,6 +304,8 @@ plh_advice_say_libraries(PlhSaid *said, const PlhMallocCallers *callers)
 			.linked = callers->linked != NULL ? callers->linked : none);
 	if (callers->has_jit)
 		PLH_SAY(said, true, libraries_jit);
+	if (PLH_SETTINGS_BY_MALLOC && callers->loaded == NULL)
+		PLH_SAY(said, true, libraries_server);
 }
 
 /* Is most of it memory that was never written to, in a process that is there? */

@@ -61,6 +61,13 @@ say_language_of_plans(const PlhAdvised *advised, const char *language)
 		plh_sentences_say(advised->said, PLH_SAYS_plans_of_language, true, &fields);
 }
 
+/* Are most of them plans for any parameters, and not what statements were parsed to? */
+static bool
+is_of_generic_plans(const PlhFamilyAccount *family)
+{
+	return family->largest_name != NULL && strcmp(family->largest_name, "CachedPlan") == 0;
+}
+
 static void
 advise_on_plans(const PlhAdvised *advised, const PlhFamily *plans)
 {
@@ -71,7 +78,11 @@ advise_on_plans(const PlhAdvised *advised, const PlhFamily *plans)
 	else if (advised->origin->library != NULL)
 		PLH_SAY(advised->said, true, plans_of_library,.library = advised->origin->library);
 	else
+	{
 		plh_advised_say_help(advised, plans);
+		if (is_of_generic_plans(advised->finding->contexts.family))
+			PLH_SAY(advised->said, true, plans_generic);
+	}
 }
 
 bool

@@ -477,6 +477,8 @@ SENTENCE(libraries, "no call site of malloc is known",
 PHRASE(libraries_none, "there are none", "none", NULL)
 SENTENCE(libraries_jit, "it has loaded the compiler of queries",
 		 "It has compiled queries (jit).", NULL)
+SENTENCE(libraries_server, "nothing loaded, where PostgreSQL itself calls malloc for these (until 15)",
+		 "PostgreSQL itself keeps by malloc values of settings and, as compiled, the last 32 regular expressions.", NULL)
 SENTENCE(libraries_unknown, "its maps can't be read",
 		 "It is not known which libraries it has loaded.", NULL)
 
@@ -651,6 +653,8 @@ SENTENCE(vacuum_holds, "the same of an autovacuum worker",
 		 "See which table it works on in pg_stat_progress_vacuum. autovacuum_work_mem does not limit what functions in index expressions keep.", NULL)
 SENTENCE(see_report, "the same of another process",
 		 "See by the stack what the {noun} was doing: SELECT * FROM pg_leakhunt_report WHERE pid = {pid}.", NULL)
+SENTENCE(plans_generic, "plans of statements, the largest of which is one for any parameters",
+		 "Where plans span many partitions, SET plan_cache_mode = force_custom_plan.", NULL)
 SENTENCE(plans_of_library, "plans that an extension has prepared",
 		 "Functions of {library} have prepared them (SPI_prepare, SPI_keepplan). Report this to its authors: a plan has to be used again, or freed with SPI_freeplan.", NULL)
 SENTENCE(plans_of_perl, "plans that PL/Perl has prepared",
