@@ -1,0 +1,13 @@
+-- Two kB at each request
+--
+-- A library forgets to free 2 kB at each of 60,000 calls of its function, 250 in each
+-- statement: 120 MB from malloc.
+--
+-- source: https://github.com/pramsey/pgsql-http/issues/73
+-- needs: leak_by_libxml(1, 1)
+-- suspect: malloc - -
+-- figure: 120000000 malloc had given out
+-- says: libxml2\.so
+-- says: max lifetime|pg_terminate_backend
+-- never: Verdict: (leak|held|query|contexts|mapped|growing|none|freed)
+SELECT 'SELECT count(leak_by_libxml(2, 1)) FROM generate_series(1, 250) i WHERE i > 0;', 'SELECT pg_sleep(0.05);' FROM generate_series(1, 240) \gexec

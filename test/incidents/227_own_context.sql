@@ -1,0 +1,14 @@
+-- An extension's own context, which nobody resets
+--
+-- An extension keeps what it notes of each statement in a context of its own, below
+-- CacheMemoryContext, and never resets it: 200 kB for each of 600 statements.
+--
+-- source: https://github.com/percona/pg_stat_monitor/issues/628
+-- suspect: leak leaking_in leaker child
+-- figure: 120000000 sampled memory\.
+-- says: Verdict: leak at leaking_in \(leaker\.c:[0-9]+\) in leaker child
+-- says: Report this to the authors of leaker
+-- says: max lifetime|pg_terminate_backend
+-- never: This is no leak
+-- never: Verdict: (held|query|contexts|malloc|mapped|growing|none|freed)
+SELECT 'SELECT leak_child(500, 400);', 'SELECT pg_sleep(0.02);' FROM generate_series(1, 600) \gexec
