@@ -15,8 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "port/pg_bitutils.h"
+
 #include "base/guard.h"
 #include "kinds.h"
+#include "stacks.h"
 #include "judge/findings.h"
 #include "profile/profile.h"
 #include "profile/profile_image.h"
@@ -48,6 +51,9 @@ typedef struct Result
 	int			lost_looks;		/* and those of them without a right finding */
 	PlhVerdict	verdict;		/* on the cause when last looked at, or on a
 								 * healthy process */
+	bool		is_told_once;	/* there was one finding on each cause when it
+								 * was last looked at */
+	bool		is_asked;		/* it was asked to count at each look */
 	int			accused;		/* set of verdicts on who is innocent */
 	int			too_early;		/* the same before a healthy one was settled */
 } Result;
@@ -73,15 +79,6 @@ AllocSetContextCreateInternal(MemoryContext parent, const char *name,
 							  Size min_bytes, Size first_bytes, Size max_bytes)
 {
 	return NULL;
-}
-
-/* Each has a function of its own. */
-void
-simulated_stack(int who, PlhStack *stack)
-{
-	stack->depth = 2;
-	stack->buffer[0] = WHO_ADDRESS(who);
-	stack->buffer[1] = 0x7000000;
 }
 
 static Result *result;			/* of the process that is run */
@@ -204,6 +201,31 @@ note_accused(const Process *process, const PlhFindings *findings)
 	}
 }
 
+/*
+ * Has each cause one finding, and the process none beside?  Where there are several causes, each
+ * has a function of its own.
+ */
+static bool
+is_told_once(const Process *process, const PlhFindings *findings)
+{
+	int			told = 0;
+	uint64		functions = 0;
+
+	for (int i = 0; i < findings->count; i++)
+	{
+		const PlhFinding *finding = &findings->list[i];
+
+		if (is_known_cache(finding) ||
+			(!is_about_cause(process, finding) &&
+			 plh_finding_subject(finding) != PLH_SUBJECT_PROCESS))
+			continue;
+		told++;
+		functions |= UINT64CONST(1) << stacks_function(who_of(finding->site));
+	}
+	return told == process->causes &&
+		(told == 1 || pg_popcount64(functions) == told);
+}
+
 /* Compare what was found with the truth about a cause that is judgeable. */
 static void
 note_cause(const Process *process, const PlhFindings *findings)
@@ -231,6 +253,7 @@ note_cause(const Process *process, const PlhFindings *findings)
 		result->lost_looks += !is_right;
 	}
 	result->verdict = verdict;
+	result->is_told_once = is_told_once(process, findings);
 }
 
 static void
@@ -245,6 +268,7 @@ free_findings(PlhFindings *findings)
 void
 look(Process *process)
 {
+	static const PlhCauses causes = {stacks_find_causes, NULL};
 	PlhFindings *findings;
 
 	if (process->held_bytes < last.held_bytes * (1.0 + LOOK_PART) &&
@@ -253,7 +277,10 @@ look(Process *process)
 		return;
 	last.held_bytes = process->held_bytes;
 	last.at_us = simulated_now_us();
-	findings = plh_findings_make(plh_profile_image_own(plh_profile), NULL, simulated_time());
+	if (process->is_asked)
+		simulated_count();
+	findings = plh_findings_make_by_cause(plh_profile_image_own(plh_profile), NULL,
+										  simulated_time(), &causes);
 	note_accused(process, findings);
 	if (!process->kind->is_healthy && !process->is_over && process->held_bytes > 0)
 		note_cause(process, findings);
@@ -277,6 +304,7 @@ run_process(Process *process, const Kind *kind, uint64 seed, Result *where)
 	memset(&last, 0, sizeof(last));
 	result = where;
 	process_prepare(process, kind, seed);
+	result->is_asked = process->is_asked;
 	for (int step = 0; step < process->steps; step++)
 	{
 		process_step(process, step);
@@ -337,6 +365,7 @@ typedef struct Sums
 	int			accused;
 	int			too_early;
 	int			gone;			/* right findings that went away */
+	int			told_once;
 	int			verdicts[PLH_VERDICTS];
 	double	   *named_at;
 	int			named_count;
@@ -357,6 +386,7 @@ add_result(Sums *sums, const Result *one, bool is_healthy)
 	sums->judged++;
 	sums->named += one->is_named;
 	sums->gone += one->lost_looks > 0;
+	sums->told_once += one->is_told_once;
 	if (one->named_at > 0)
 		sums->named_at[sums->named_count++] = one->named_at;
 }
@@ -385,8 +415,8 @@ print_head(void)
 	printf("| truth | processes |");
 	for (int i = 0; i < PLH_VERDICTS; i++)
 		printf(" %s |", plh_verdict_name(i));
-	printf(" named in time | named at, median, 90%%, 99%% | went away | others accused |\n|---|");
-	for (int i = 0; i < PLH_VERDICTS + 5; i++)
+	printf(" named in time | named at, median, 90%%, 99%% | went away | told once | others accused |\n|---|");
+	for (int i = 0; i < PLH_VERDICTS + 6; i++)
 		printf("---:|");
 	printf("\n");
 }
@@ -401,11 +431,12 @@ print_sums(const char *name, Sums *sums, bool is_healthy)
 		else
 			printf(" %d |", sums->verdicts[i]);
 	if (is_healthy)
-		printf(" | | | %d |\n", sums->accused);
+		printf(" | | | | %d |\n", sums->accused);
 	else
-		printf(" %.1f%% | %.2f, %.2f, %.2f | %d | %d |\n",
+		printf(" %.1f%% | %.2f, %.2f, %.2f | %d | %.0f%% | %d |\n",
 			   100.0 * sums->named / Max(1, sums->judged), quantile(sums, 0.5),
-			   quantile(sums, 0.9), quantile(sums, 0.99), sums->gone, sums->accused);
+			   quantile(sums, 0.9), quantile(sums, 0.99), sums->gone,
+			   100.0 * sums->told_once / Max(1, sums->judged), sums->accused);
 }
 
 static void
@@ -417,6 +448,7 @@ add_sums(Sums *all, const Sums *sums)
 	all->accused += sums->accused;
 	all->too_early += sums->too_early;
 	all->gone += sums->gone;
+	all->told_once += sums->told_once;
 	for (int i = 0; i < PLH_VERDICTS; i++)
 		all->verdicts[i] += sums->verdicts[i];
 	for (int i = 0; i < sums->named_count; i++)
@@ -454,6 +486,24 @@ print_table(Sums *sums, int count)
 	return (causes.judged == 0 || named >= NAMED_PART) && accused <= ACCUSED_PART;
 }
 
+/* Tell how many were named and accused of those that were asked to count at each look, or not. */
+static void
+print_asked(const Result *results, const Kind *const *kind_of_result, int count, bool is_asked)
+{
+	Sums		causes = {.named_at = malloc(sizeof(double) * count)};
+	Sums		healthy = {.named_at = malloc(sizeof(double) * count)};
+
+	for (int i = 0; i < count; i++)
+		if (results[i].is_asked == is_asked)
+			add_result(kind_of_result[i]->is_healthy ? &healthy : &causes, &results[i],
+					   kind_of_result[i]->is_healthy);
+	printf("%s to count at each look: %.2f%% of %d named in time, %d of %d healthy accused, "
+		   "%d before, %.2f%% went away.\n", is_asked ? "Asked" : "Not asked",
+		   100.0 * causes.named / Max(1, causes.judged), causes.judged, healthy.accused,
+		   healthy.processes, healthy.too_early,
+		   100.0 * causes.gone / Max(1, causes.named_count));
+}
+
 /* Tell of a process that was missed or accused. */
 static void
 print_fault(uint64 seed, const Result *one, bool is_healthy)
@@ -472,8 +522,10 @@ main(int argc, char **argv)
 	int			count = argc > 2 ? atoi(argv[2]) : 0;
 	uint64		first_seed;
 	const Kind *only = NULL;
+	const Kind **kind_of_result;
 	Result	   *results;
 	Sums	   *sums = calloc(kind_count, sizeof(Sums));
+	bool		is_met;
 
 	if (count <= 0 || (strcmp(argv[1], "odd") != 0 && strcmp(argv[1], "even") != 0))
 	{
@@ -491,14 +543,19 @@ main(int argc, char **argv)
 				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	for (int i = 0; i < count; i += BATCH)
 		run_batch(&results[i], first_seed + 2 * i, Min(BATCH, count - i), only);
+	kind_of_result = malloc(sizeof(Kind *) * count);
 	for (int i = 0; i < count; i++)
 	{
 		const Kind *kind = only != NULL ? only : kind_of(first_seed + 2 * i);
 
+		kind_of_result[i] = kind;
 		add_result(&sums[kind - kinds], &results[i], kind->is_healthy);
 		if (only != NULL)
 			print_fault(first_seed + 2 * i, &results[i], kind->is_healthy);
 	}
 	printf("%d processes, %s seeds\n\n", count, argv[1]);
-	return print_table(sums, count) ? 0 : 1;
+	is_met = print_table(sums, count);
+	print_asked(results, kind_of_result, count, true);
+	print_asked(results, kind_of_result, count, false);
+	return is_met ? 0 : 1;
 }

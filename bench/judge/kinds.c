@@ -21,12 +21,8 @@ enum
 	USES_TABLES = 1, CHURNS = 2, QUERIES = 4, PREPARES = 8, HAS_SMALL_CACHE = 16
 };
 
-#define ENOUGH 16
-#define SITE_BYTES (512 * KB)
-#define LARGE_BYTES (32 * MB)
-
 /* What a node of a plan may take. */
-static int64
+int64
 node_limit(void)
 {
 	return (int64) (work_mem * 1024.0 * hash_mem_multiplier);
@@ -40,7 +36,7 @@ sampled_enough(const Process *process, Size size)
 }
 
 /* Chunks of a step, so that all steps come to that many times what is judgeable. */
-static void
+void
 choose_chunks(Process *process, Size most, double times)
 {
 	int64		least;
@@ -57,7 +53,7 @@ choose_chunks(Process *process, Size most, double times)
 }
 
 /* What only counts can tell is told by some of them, which are a second apart. */
-static void
+void
 take_time(Process *process)
 {
 	process->ways.step_us = Max(process->ways.step_us, 60 * USECS_PER_SEC / process->steps);
@@ -80,7 +76,7 @@ lasting_context(Process *process)
 	return process->own = context_create(names[between(0, 3)], tree.top);
 }
 
-static void
+void
 blame_site(Process *process, int sites)
 {
 	process->verdicts = BIT(PLH_VERDICT_LEAK) | BIT(PLH_VERDICT_HELD);
@@ -90,7 +86,7 @@ blame_site(Process *process, int sites)
 	process->own = lasting_context(process);
 }
 
-static void
+void
 leak(Process *process, int who, int64 count)
 {
 	allocate(process->own, who, process->size, count);
@@ -418,14 +414,14 @@ run_statement(Process *process, MemoryContext context, int sites)
 }
 
 /* It is over: what it held is freed. */
-static void
+void
 end_statement(Process *process)
 {
 	process->held_bytes = 0;
 	process->is_over = true;
 }
 
-static void
+void
 blame_statement(Process *process, int64 least)
 {
 	process->verdicts = BIT(PLH_VERDICT_QUERY);
@@ -576,7 +572,7 @@ step_subtransactions(Process *process, int step)
 }
 
 /* malloc outside of contexts; at no site, as without the malloc library. */
-static void
+void
 prepare_malloc(Process *process)
 {
 	process->verdicts = BIT(PLH_VERDICT_MALLOC);
@@ -864,7 +860,7 @@ step_few_prepared(Process *process, int step)
 }
 
 /* A library whose memory goes up and down. */
-static void
+void
 prepare_library(Process *process)
 {
 	process->period = between(3, 40);
@@ -909,6 +905,11 @@ const Kind	kinds[] = {
 	{"malloc", false, prepare_malloc, step_malloc},
 	{"mapped", false, prepare_mapped, step_mapped},
 	{"freed", false, prepare_freed, step_freed},
+	{"leak at places below a function", false, prepare_leaves, step_leaves},
+	{"leak below recursion", false, prepare_recursion, step_recursion},
+	{"two leaks", false, prepare_two_leaks, step_two_leaks},
+	{"malloc that does not tell", false, prepare_silent_malloc, step_malloc},
+	{"index build beyond its limit", false, prepare_large_index, step_index},
 	{"ordinary", true, prepare_ordinary, step_ordinary},
 	{"PostgreSQL's own cache", true, prepare_core_cache, step_core_cache},
 	{"cache of an extension", true, prepare_extension_cache, step_extension_cache},
@@ -917,7 +918,10 @@ const Kind	kinds[] = {
 	{"loaded once", true, prepare_loaded, step_loaded},
 	{"statement within its limits", true, prepare_within_limits, step_within_limits},
 	{"few prepared statements", true, prepare_few_prepared, step_few_prepared},
-	{"library, up and down", true, prepare_library, step_library}
+	{"library, up and down", true, prepare_library, step_library},
+	{"library, malloc does not tell", true, prepare_silent_library, step_library},
+	{"open cursor", true, prepare_cursor, step_cursor},
+	{"index build", true, prepare_index, step_index}
 };
 const int	kind_count = lengthof(kinds);
 
@@ -934,6 +938,7 @@ choose_ways(Process *process)
 	process->ways.counted_from_us = happens(0.05) ? -1 :
 		happens(0.1) ? magnitude(1000000, 100000000) : 0;
 	work_mem = work_mems[between(0, lengthof(work_mems) - 1)];
+	maintenance_work_mem = 65536;
 	process->steps = magnitude(40, 250);
 	process->habits = between(0, 31);
 	process->message_kb = magnitude(10, 300);
@@ -944,6 +949,8 @@ process_prepare(Process *process, const Kind *kind, uint64 seed)
 {
 	memset(process, 0, sizeof(*process));
 	process->kind = kind;
+	process->causes = 1;
+	process->is_asked = seed / 2 / kind_count % 2 == 0;
 	pg_prng_seed(&chance, seed);
 	choose_ways(process);
 	simulated_begin(seed + 1, &process->ways);

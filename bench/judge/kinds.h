@@ -38,6 +38,8 @@ struct Process
 	int64		held_bytes;		/* now, by the cause */
 	int64		held_since_us;	/* it has not grown since; 0: it grows */
 	bool		is_over;		/* the cause has ended */
+	int			causes;			/* that are one finding each; as a rule 1 */
+	bool		is_asked;		/* to count its memory, at each look */
 
 	/*
 	 * Of a healthy one: it has shown that it is; until then nobody can tell, as
@@ -67,11 +69,44 @@ enum
 	CORE_CACHE = 1, CHURN, SMALL_QUERY, PREPARE, SMALL_CACHE, CULPRIT = 100
 };
 
+/* What makes a cause judgeable. */
+#define ENOUGH 16
+#define SITE_BYTES (512 * KB)
+#define LARGE_BYTES (32 * MB)
+
 extern const Kind kinds[];
 extern const int kind_count;
 
 extern void process_prepare(Process *process, const Kind *kind, uint64 seed);
 extern void process_step(Process *process, int step);
+
+/* What kinds have in common (kinds.c). */
+extern int64 node_limit(void);
+extern void choose_chunks(Process *process, Size most, double times);
+extern void take_time(Process *process);
+extern void blame_site(Process *process, int sites);
+extern void blame_statement(Process *process, int64 least);
+extern void leak(Process *process, int who, int64 count);
+extern void end_statement(Process *process);
+extern void prepare_malloc(Process *process);
+extern void prepare_library(Process *process);
+
+/* Kinds that are told by their stacks (kinds_of_stacks.c). */
+extern void prepare_leaves(Process *process);
+extern void step_leaves(Process *process, int step);
+extern void prepare_recursion(Process *process);
+extern void step_recursion(Process *process, int step);
+extern void prepare_two_leaks(Process *process);
+extern void step_two_leaks(Process *process, int step);
+
+/* Kinds that are told by what the process does or has (kinds_of_phases.c). */
+extern void prepare_silent_malloc(Process *process);
+extern void prepare_silent_library(Process *process);
+extern void prepare_cursor(Process *process);
+extern void step_cursor(Process *process, int step);
+extern void prepare_index(Process *process);
+extern void prepare_large_index(Process *process);
+extern void step_index(Process *process, int step);
 
 /* Called where a process is worth a look within a transaction. */
 extern void look(Process *process);

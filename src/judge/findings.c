@@ -228,8 +228,9 @@ judge_statement(PlhJudge *judge)
 
 	if (judge->statement.limit_bytes == 0)
 	{
+		/* without a sample nobody knows what kind of statement it is */
 		judge->statement.limit = PLH_LIMIT_NODE;
-		judge->statement.limit_bytes = header->node_memory_bytes;
+		judge->statement.limit_bytes = Max(header->node_memory_bytes, header->maintenance_bytes);
 	}
 	if (is_statement_explained(judge->findings) ||
 		!plh_statement_suspect_judge(&finding, &judge->statement, account, header,

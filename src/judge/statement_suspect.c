@@ -94,22 +94,25 @@ most_limits(PlhLimitKind limit)
 		PLH_SUSPECT_QUERY_LIMITS : PLH_SUSPECT_MANY_LIMITS;
 }
 
-/* Does it hold more than the settings allow, or does the plan have very many nodes? */
+/*
+ * Does it hold more than the settings allow, or does the plan have very many nodes?  "sure" are
+ * bytes that were counted, or that samples stand for whatever their error.
+ */
 static bool
-is_beyond(const PlhFinding *finding, const PlhStatementSamples *samples)
+is_beyond(const PlhFinding *finding, const PlhStatementSamples *samples, int64 sure)
 {
 	const PlhStatementFound *statement = &finding->statement;
 	double		limit = (double) statement->limit_bytes;
-	double		rest = (double) finding->bytes - (double) statement->node_bytes;
+	double		rest = (double) sure - (double) statement->node_bytes;
 
 	/* what is allowed is not known before the first census */
-	if (statement->limit_bytes <= 0 || finding->bytes < PLH_SUSPECT_LARGE_BYTES)
+	if (statement->limit_bytes <= 0 || sure < PLH_SUSPECT_LARGE_BYTES)
 		return false;
 	return statement->node_bytes > PLH_SUSPECT_QUERY_LIMITS * limit * Max(statement->nodes, 1) ||
 		(statement->nodes > PLH_SUSPECT_MANY_LIMITS / 2 &&
 		 statement->node_bytes > PLH_SUSPECT_MANY_LIMITS * limit) ||
 		rest > most_limits(statement->limit) * limit ||
-		Min(statement->unlimited_bytes, finding->bytes) >= PLH_SUSPECT_SURE_BYTES ||
+		Min(statement->unlimited_bytes, sure) >= PLH_SUSPECT_SURE_BYTES ||
 		(samples->largest_bytes > PLH_SUSPECT_QUERY_LIMITS * limit &&
 		 samples->largest_bytes >= PLH_SUSPECT_LARGE_BYTES / 2);
 }
@@ -151,9 +154,9 @@ plh_statement_suspect_judge(PlhFinding *finding, const PlhStatementSamples *samp
 		statement->counted_bytes = Min(account->passing_bytes, finding->bytes);
 	}
 	statement->node_bytes = Min(statement->node_bytes, finding->bytes);
-	if (!is_beyond(finding, samples))
-		return false;
 	finding->error_bytes = error_of(samples, estimated);
+	if (!is_beyond(finding, samples, finding->bytes - Min(finding->error_bytes, estimated)))
+		return false;
 	finding->score = 1.0 - Min(1.0, (double) finding->error_bytes / finding->bytes);
 	note_rate(finding, header, now);
 	return true;

@@ -91,14 +91,21 @@
 #define BRIEF_FREE_US 1000
 #define FREE_US 10000
 
-static struct
+/* The last census that nobody asked for, which says when the next is due. */
+typedef struct Schedule
 {
 	int64		last_census_us; /* by the monotonic clock; 0: none yet */
-	int64		last_asked_us;	/* the same of the last that was asked for */
-	int64		last_cpu_us;	/* processor time that the last one took */
 	int64		spent_us;		/* of the credit, as of last_census_us */
-	int64		counted_live_bytes; /* live bytes at the last one */
+	int64		counted_live_bytes; /* live bytes at that time */
 	int64		counted_lasting_bytes;	/* of these, what lasts */
+}			Schedule;
+
+static struct
+{
+	Schedule	schedule;
+	int64		last_asked_us;	/* the last that was asked for, by the
+								 * monotonic clock */
+	int64		last_cpu_us;	/* processor time that the last one took */
 	int64		own_asked_us;	/* when the kernel was last asked */
 	int64		touched_bytes;	/* when own memory was last known */
 	uint32		census_number;
@@ -282,11 +289,13 @@ static void
 note_sampled(void)
 {
 	const PlhCounters *sampled = &plh_profile->malloc_counters;
+	int64		live_bytes = plh_profile->counters.live_bytes;
+	int64		lasting_bytes = plh_lifetime_lasting_bytes();
 
-	state.counted_live_bytes = plh_profile->counters.live_bytes;
-	state.counted_lasting_bytes = plh_lifetime_lasting_bytes();
+	state.schedule.counted_live_bytes = live_bytes;
+	state.schedule.counted_lasting_bytes = lasting_bytes;
 	plh_profile->lasting_sampled_bytes = plh_profile_counters_held.live_bytes[PLH_LIFETIME_SESSION];
-	plh_profile->passing_sampled_bytes = state.counted_live_bytes - state.counted_lasting_bytes;
+	plh_profile->passing_sampled_bytes = live_bytes - lasting_bytes;
 	if (state.being_reset != NULL)
 		plh_profile->passing_sampled_bytes -=
 			plh_profile_counters_held.live_bytes[PLH_LIFETIME_STATEMENT];
@@ -411,7 +420,7 @@ add_to_history(TimestampTz now, int64 now_us)
 	pg_write_barrier();
 	plh_profile->history[count].at = now;
 	plh_profile->history[count].live_bytes =
-		state.counted_lasting_bytes + plh_profile->passing_sampled_bytes;
+		state.schedule.counted_lasting_bytes + plh_profile->passing_sampled_bytes;
 	plh_profile->history[count].context_bytes = plh_profile->context_bytes;
 	plh_profile->history[count].malloc_bytes = plh_profile->malloc_bytes;
 	plh_profile->history[count].malloc_free_bytes = plh_profile->malloc_free_bytes;
@@ -431,7 +440,7 @@ note_cost(int64 cpu_us)
 {
 	int64		cost_us = Min(cpu_us, state.last_cpu_us);
 
-	state.spent_us += cpu_us;
+	state.schedule.spent_us += cpu_us;
 	state.last_cpu_us = cpu_us;
 	if (cpu_us <= BRIEF_US)
 		state.never_brief = false;
@@ -443,7 +452,9 @@ note_cost(int64 cpu_us)
 static int64
 spent_by(int64 now_us)
 {
-	return Max(0, state.spent_us - (now_us - state.last_census_us) / CENSUS_SHARE);
+	const		Schedule *schedule = &state.schedule;
+
+	return Max(0, schedule->spent_us - (now_us - schedule->last_census_us) / CENSUS_SHARE);
 }
 
 static bool
@@ -470,8 +481,8 @@ have_live_bytes_changed(void)
 	int64		lasting = plh_lifetime_lasting_bytes();
 	uint32		coarse = plh_sampling_coarse_interval(interval, live - lasting);
 
-	return have_samples_changed(state.counted_lasting_bytes, lasting, interval) ||
-		have_samples_changed(state.counted_live_bytes, live, coarse);
+	return have_samples_changed(state.schedule.counted_lasting_bytes, lasting, interval) ||
+		have_samples_changed(state.schedule.counted_live_bytes, live, coarse);
 }
 
 /*
@@ -512,7 +523,7 @@ may_count_free(int64 now_us, bool brief)
 static bool
 may_owe(int64 now_us)
 {
-	return now_us - state.last_census_us >= IDLE_SHARE * state.last_cpu_us;
+	return now_us - state.schedule.last_census_us >= IDLE_SHARE * state.last_cpu_us;
 }
 
 /*
@@ -524,9 +535,10 @@ is_due(int64 now_us, int64 gap_us)
 {
 	int64		spent = spent_by(now_us);
 
-	if (state.last_census_us == 0)
+	if (state.schedule.last_census_us == 0)
 		return true;
-	if (now_us >= state.last_census_us + gap_us && spent <= CREDIT_MAX_US - CREDIT_RESERVE_US)
+	if (now_us >= state.schedule.last_census_us + gap_us &&
+		spent <= CREDIT_MAX_US - CREDIT_RESERVE_US)
 		return true;
 	if (!(have_live_bytes_changed() || has_own_changed(now_us)))
 		return false;
@@ -564,8 +576,8 @@ take(int64 now_us, bool brief)
 		return false;
 	}
 	state.is_missing = false;
-	state.spent_us = spent_by(now_us);
-	state.last_census_us = now_us;
+	state.schedule.spent_us = spent_by(now_us);
+	state.schedule.last_census_us = now_us;
 	plh_census_count_malloc();
 	move_what_is_over();
 	plh_census_note_own_bytes();
@@ -609,14 +621,18 @@ plh_census_take_if_older(int64 gap_us, bool brief)
 }
 
 /*
- * Take one that somebody has asked for, outside of the credit; of the context "over", if it is not
- * NULL, what is in it counts as over.  So that whoever asks again and again does not slow the
- * process down, the last one stands for it where that was asked for a moment ago.
+ * Take one that somebody has asked for; of the context "over", if it is not NULL, what is in it
+ * counts as over.  So that whoever asks again and again does not slow the process down, the last
+ * one stands for it where that was asked for a moment ago.
+ *
+ * The others come as if nobody had asked, in time and credit: only they tell how contexts become
+ * more, and whether the process works.
  */
 bool
 plh_census_take_if_asked(MemoryContext over)
 {
 	int64		now_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
+	Schedule	schedule = state.schedule;
 
 	if (state.last_asked_us != 0 && now_us - state.last_asked_us <
 		Max(ASKED_GAP_US, ASKED_SHARE * state.last_cpu_us))
@@ -627,7 +643,7 @@ plh_census_take_if_asked(MemoryContext over)
 	(void) take(now_us, false);
 	state.is_asked = false;
 	state.being_reset = NULL;
-	state.spent_us -= state.last_cpu_us;
+	state.schedule = schedule;
 	return true;
 }
 

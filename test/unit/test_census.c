@@ -250,7 +250,7 @@ test_changes(void)
 	   "all censuses together take a thousandth of the time");
 
 	/* all credit is spent now */
-	plh_profile->counters.live_bytes = state.counted_live_bytes == 0 ? counted : 0;
+	plh_profile->counters.live_bytes = state.schedule.counted_live_bytes == 0 ? counted : 0;
 	ok(!is_taken_early(0) && plh_census_is_missing(), "a census without credit is missing");
 	ok(is_taken_when_idle(500) && !plh_census_is_missing(),
 	   "a process that becomes idle is counted all the same");
@@ -288,9 +288,14 @@ test_asked(void)
 	census_us = 20;
 	ok(plh_census_take_if_asked(NULL) && !plh_census_take_if_asked(NULL), "a census of this moment stands for another");
 	wall_us += 20000;
-	spent_us = state.spent_us;
-	ok(plh_census_take_if_asked(NULL) && state.spent_us <= spent_us,
+	spent_us = state.schedule.spent_us;
+	ok(plh_census_take_if_asked(NULL) && state.schedule.spent_us <= spent_us,
 	   "one that somebody has asked for leaves credit for others");
+	(void) plh_census_take_if_older(0, false);
+	wall_us += 900000;
+	(void) plh_census_take_if_asked(NULL);
+	wall_us += 200000;
+	ok(plh_census_take_if_older(USECS_PER_SEC, false), "nor does it postpone these");
 	census_us = 5000;
 	for (int i = 0; i < 10000; i++)
 	{
