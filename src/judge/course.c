@@ -203,6 +203,7 @@ static void
 find_end(PlhCourse *course, const PlhProfileHeader *header, int count, int index,
 		 PlhSeries series)
 {
+	Point		last = {course->now, course->bytes};
 	double		rate;
 	int64		most;
 
@@ -214,10 +215,7 @@ find_end(PlhCourse *course, const PlhProfileHeader *header, int count, int index
 	most = point_of(header, count, index, series).bytes;
 	for (int i = index + 1; i <= count; i++)
 		note_rise(course, point_of(header, count, i, series), rate, &most);
-	note_rise(course, (Point)
-			  {
-				  course->now, course->bytes
-			  }, rate, &most);
+	note_rise(course, last, rate, &most);
 }
 
 /* How much of the growth came in the second half of its time? */

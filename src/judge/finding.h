@@ -10,6 +10,7 @@
 #include "judge/statement_limit.h"
 #include "judge/verdict.h"
 #include "profile/profile_image.h"
+#include "profile/site_facts.h"
 
 /* The most sites of a statement that are told apart; some may be of one function. */
 #define PLH_SHARES 12
@@ -19,13 +20,6 @@
  * that has less explains nothing.
  */
 #define PLH_NAMED_PART 0.15
-
-/* What a site, over all statements, holds of what a finding is about. */
-typedef struct PlhShare
-{
-	const PlhSiteRecord *site;
-	int64		bytes;
-} PlhShare;
 
 /* What is known of one call site, or of several that are added up. */
 typedef struct PlhSitesFound

@@ -192,27 +192,35 @@ spare_of(uint32 offset, int64 bytes)
 	return site == NULL ? 0 : (int64) ((double) bytes * plh_site_spare_part(site));
 }
 
-/*
- * Find the site that had most of what each node held when that was most, and what chunks took
- * beyond the sizes that were asked for.
- */
+/* Add to a node what it held at a site. */
+static void
+add_part(PlhNodeResult *node, PlhNodePart *part, uint32 site, int64 bytes)
+{
+	node->spare_bytes += spare_of(site, bytes);
+	part->site = site;
+	part->bytes = bytes;
+	part->next = node->parts;
+	node->parts = part;
+	if (bytes > node->top_bytes)
+	{
+		node->top_bytes = bytes;
+		node->top_site = site;
+	}
+}
+
+/* Take which sites had what each node held when that was most. */
 static void
 take_sites(PlhPlanResult *result, uint32 parts)
 {
+	PlhNodePart *taken = palloc_extended(sizeof(PlhNodePart) * Max(parts, 1), MCXT_ALLOC_HUGE);
+
 	for (uint32 i = 0; i < parts; i++)
 	{
 		int64		bytes;
 		const PlhPlanPart *part = plh_plan_nodes_part(i, &bytes);
-		PlhNodeResult *node;
 
-		if (part->entry.user < PLH_STAGES)
-			continue;
-		node = &result->nodes[part->entry.user - PLH_STAGES];
-		node->spare_bytes += spare_of(part->site, bytes);
-		if (bytes <= node->top_bytes)
-			continue;
-		node->top_bytes = bytes;
-		node->top_site = part->site;
+		if (part->entry.user >= PLH_STAGES && bytes > 0)
+			add_part(&result->nodes[part->entry.user - PLH_STAGES], &taken[i], part->site, bytes);
 	}
 }
 

@@ -47,6 +47,14 @@ typedef struct PlhWorkerTotal
 	PlhPlanAmount peak;			/* of the one that held most */
 } PlhWorkerTotal;
 
+/* What a node held at a site when it held most. */
+typedef struct PlhNodePart
+{
+	const struct PlhNodePart *next; /* of the same node */
+	uint32		site;			/* offset in the profile */
+	int64		bytes;
+} PlhNodePart;
+
 /* What a node held, and the site that had most of it when that was most. */
 typedef struct PlhNodeResult
 {
@@ -55,6 +63,7 @@ typedef struct PlhNodeResult
 	int64		spare_bytes;	/* what chunks of the latter take beyond it */
 	uint32		top_site;		/* offset in the profile; 0: none */
 	int64		top_bytes;
+	const PlhNodePart *parts;	/* all that held something then */
 } PlhNodeResult;
 
 /* What parallel workers with one number held. */

@@ -14,8 +14,11 @@
 #include "plan/plan_text.h"
 #include "profile/profile_file.h"
 #include "profile/profile_image.h"
+#include "profile/shared_frames.h"
 #include "profile/site_facts.h"
+#include "reader/collections.h"
 #include "report/listed_site.h"
+#include "report/shared_function.h"
 #include "report/stack_text.h"
 #include "symbols/symbols.h"
 
@@ -93,6 +96,36 @@ describe_site(PlhPlanTexts *texts, const PlhNodeResult *held, PlhListedSite *lis
 	return true;
 }
 
+/*
+ * Find the function that most of a node was allocated in, or in functions that it calls.  Returns
+ * false if there is none, or one site has as much.
+ */
+static bool
+find_shared(PlhPlanTexts *texts, const PlhNodeResult *held, PlhSharedFunction *shared)
+{
+	PlhShare   *shares;
+	int			count = 0;
+	int			room = 64;
+
+	if (texts->image == NULL)
+		return false;
+	shares = palloc(sizeof(PlhShare) * room);
+	for (const PlhNodePart *part = held->parts; part != NULL; part = part->next)
+	{
+		const PlhSiteRecord *site = plh_profile_image_site(texts->image, part->site);
+
+		if (site == NULL)
+			continue;
+		shares = plh_array_grow(shares, count, &room, sizeof(PlhShare));
+		shares[count++] = (PlhShare)
+		{
+			site, part->bytes
+		};
+	}
+	return plh_shared_function_find(shared, shares, count, texts->image, texts->stacks) &&
+		held->top_bytes < PLH_SHARED_PART * shared->all;
+}
+
 static void
 add_held_line(ExplainState *es, const PlhTreeNode *node, const PlhNodeResult *held)
 {
@@ -135,6 +168,22 @@ add_site_line(ExplainState *es, const PlhNodeResult *held, const PlhListedSite *
 								 routine != NULL ? routine : ""), es);
 }
 
+/* Which function leads to most of a node. */
+static void
+add_shared_line(ExplainState *es, const PlhSharedFunction *shared)
+{
+	const char *most = psprintf("%s (%.0f%%) in %s", plh_size_units(shared->bytes).text,
+								plh_shared_function_percent(shared), shared->site);
+	const char *least = shared->has_more ? "at least " : "";
+
+	ExplainPropertyText(GROUP " Shared", shared->is_site ?
+						psprintf("%s, which was called in %s%d different ways",
+								 most, least, shared->ways) :
+						psprintf("%s and the functions that it calls, at %s%d call %s",
+								 most, least, shared->places,
+								 shared->places == 1 ? "site" : "sites"), es);
+}
+
 static void
 add_worker_line(ExplainState *es, int number, const PlhWorkerNode *held)
 {
@@ -158,6 +207,7 @@ add_node_lines(ExplainState *es, PlhPlanTexts *texts, int id)
 {
 	const PlhNodeResult *held = &texts->result->nodes[id];
 	PlhListedSite listed;
+	PlhSharedFunction shared;
 
 	if (texts->nodes[id]->is_shared)
 		ExplainPropertyText(GROUP, "its hash table lies in shared memory, which is not counted here", es);
@@ -167,6 +217,8 @@ add_node_lines(ExplainState *es, PlhPlanTexts *texts, int id)
 		add_rounding_line(es, held);
 	if (describe_site(texts, held, &listed))
 		add_site_line(es, held, &listed);
+	if (find_shared(texts, held, &shared))
+		add_shared_line(es, &shared);
 	for (int i = 0; i < PLH_PLAN_WORKERS_MAX; i++)
 	{
 		const PlhWorkerNode *worker = worker_node(texts->result, i, id);
@@ -230,11 +282,20 @@ add_site_properties(ExplainState *es, const PlhNodeResult *held, const PlhListed
 }
 
 static void
+add_shared_properties(ExplainState *es, const PlhSharedFunction *shared)
+{
+	ExplainPropertyText("Shared Frame", shared->function, es);
+	add_bytes(es, "Shared Frame Bytes", shared->bytes);
+	ExplainPropertyInteger("Shared Frame Places", NULL, shared->places, es);
+}
+
+static void
 add_node_group(ExplainState *es, PlhPlanTexts *texts, int id)
 {
 	const PlhTreeNode *node = texts->nodes[id];
 	const PlhNodeResult *held = &texts->result->nodes[id];
 	PlhListedSite listed;
+	PlhSharedFunction shared;
 
 	ExplainOpenGroup(GROUP, GROUP, true, es);
 	add_most(es, "Highest Bytes", &held->highest);
@@ -245,6 +306,8 @@ add_node_group(ExplainState *es, PlhPlanTexts *texts, int id)
 	ExplainPropertyFloat("Times Allowed", NULL, times_allowed(node, &held->highest), 3, es);
 	if (describe_site(texts, held, &listed))
 		add_site_properties(es, held, &listed);
+	if (find_shared(texts, held, &shared))
+		add_shared_properties(es, &shared);
 	if (texts->result->tree->has_workers)
 		add_worker_groups(es, texts->result, id);
 	ExplainCloseGroup(GROUP, GROUP, true, es);

@@ -25,6 +25,13 @@ typedef struct PlhSiteFacts
 	int64		baseline_count;
 } PlhSiteFacts;
 
+/* What a site, over all statements, holds of a finding, of a peak, or of a plan's node. */
+typedef struct PlhShare
+{
+	const PlhSiteRecord *site;
+	int64		bytes;
+} PlhShare;
+
 /* What chunks take beyond what was asked for is told from these bytes and this part on. */
 #define PLH_ROUNDED_BYTES INT64CONST(1048576)
 #define PLH_ROUNDED_PART 0.25

@@ -9,13 +9,17 @@
 #include "base/sampling.h"
 #include "judge/suspect.h"
 #include "process/top_site.h"
+#include "profile/shared_frames.h"
+#include "profile/site_facts.h"
 #include "profile/statement_tokens.h"
+#include "reader/collections.h"
 #include "reader/database_text.h"
 #include "reader/redaction.h"
 #include "report/blamed_code.h"
 #include "report/context_list.h"
 #include "report/listed_site.h"
 #include "report/one_line.h"
+#include "report/shared_function.h"
 #include "report/words.h"
 #include "telling/advice.h"
 #include "telling/age_text.h"
@@ -185,6 +189,133 @@ held_now(const PlhExplainedProcess *process)
 		Max(0, process->image->header->malloc_free_bytes);
 }
 
+/* What samples stood for when that was most. */
+typedef struct Peak
+{
+	PlhTopSite	top;			/* the largest site */
+	bool		is_shared;		/* a function leads to most, and no site has
+								 * it */
+	PlhSharedFunction shared;
+	int64		bytes;			/* of that function, or of the site */
+	int64		error_bytes;
+	const PlhStatementRecord *statement;	/* which had most of it; or NULL */
+	uint32		statements;		/* number of those that had some */
+} Peak;
+
+/* What a statement held at the peak. */
+typedef struct StatementAtPeak
+{
+	const PlhStatementRecord *statement;	/* key: may be NULL */
+	int64		bytes;
+} StatementAtPeak;
+
+/* Find the statement that had most of all sites at the peak. */
+static void
+find_statement_of_all(Peak *peak, const PlhProfileImage *image)
+{
+	HTAB	   *statements = plh_hash_table("pg_leakhunt statements at the peak",
+											sizeof(PlhStatementRecord *), sizeof(StatementAtPeak));
+	int64		most = 0;
+	uint32		position = 0;
+	PlhSiteFacts facts;
+
+	peak->statements = 0;
+	while (plh_site_facts_next(&facts, image, NULL, &position))
+	{
+		StatementAtPeak *at_peak;
+		bool		found;
+
+		if (facts.peak_bytes <= 0)
+			continue;
+		at_peak = hash_search(statements, &facts.statement, HASH_ENTER, &found);
+		at_peak->bytes = facts.peak_bytes + (found ? at_peak->bytes : 0);
+		peak->statements += !found;
+		if (at_peak->bytes > most)
+		{
+			most = at_peak->bytes;
+			peak->statement = facts.statement;
+		}
+	}
+	hash_destroy(statements);
+}
+
+/* Find what was held then.  Returns false where nothing is known of it. */
+static bool
+find_peak(Peak *peak, const Telling *telling)
+{
+	const PlhProfileImage *image = telling->process->image;
+	int64		bytes;
+
+	if (!plh_top_site_find(&peak->top, image, PLH_TOP_PEAK))
+		return false;
+	peak->is_shared =
+		plh_shared_function_of_peak(&peak->shared, image, telling->stacks) &&
+		peak->top.bytes < PLH_SHARED_PART * peak->shared.all;
+	if (!peak->is_shared && (peak->top.stack == NULL || peak->top.context == NULL))
+		return false;
+	bytes = peak->is_shared ? peak->shared.bytes : peak->top.bytes;
+	peak->error_bytes = plh_sampling_most_error_bytes(bytes, image->header->sample_interval);
+	peak->bytes = Min(bytes, plh_account_peak_bound(image->header));
+	peak->statement = peak->top.statement;
+	peak->statements = peak->top.statements;
+	if (peak->is_shared)
+		find_statement_of_all(peak, image);
+	return true;
+}
+
+/* Is about as much held now at the largest site, in the same context? */
+static bool
+is_peak_held(const Peak *peak, const PlhProfileImage *image)
+{
+	PlhTopSite	now;
+
+	return plh_top_site_find(&now, image, PLH_TOP_NOW) && now.context == peak->top.context &&
+		now.bytes >= peak->bytes - peak->bytes / STILL_PART;
+}
+
+static PlhSentence
+sentence_on_shared_peak(const PlhSharedFunction *shared)
+{
+	if (shared->is_site)
+		return shared->has_more ? PLH_SAYS_peak_shared_site_least : PLH_SAYS_peak_shared_site;
+	return shared->has_more ? PLH_SAYS_peak_shared_least : PLH_SAYS_peak_shared;
+}
+
+/* Tell which function leads to most of a peak. */
+static void
+tell_shared_peak(Telling *telling, const Peak *peak)
+{
+	const PlhSharedFunction *shared = &peak->shared;
+	const PlhFields fields = {
+		.ago = plh_size_sentences_ago(telling->process, telling->told_peak_at),
+		.bytes = plh_words_estimate(peak->bytes, peak->error_bytes),
+		.name = shared->site,
+		.count = shared->is_site ? shared->ways : shared->places,
+		.percent = psprintf("%.0f", plh_shared_function_percent(shared))
+	};
+
+	plh_sentences_line(&telling->said, sentence_on_shared_peak(shared),
+					   telling->process->image->alive, &fields);
+}
+
+/* Tell which call site had most of a peak. */
+static void
+tell_site_of_peak(Telling *telling, const Peak *peak)
+{
+	const PlhProfileImage *image = telling->process->image;
+	PlhStackText stack;
+
+	plh_stack_text_describe(telling->stacks, peak->top.stack, &stack);
+	if (telling->nameless == NULL)
+		telling->nameless = plh_blamed_code_nameless(&stack);
+	PLH_LINE(&telling->said, image->alive, peak,
+			 .ago = plh_size_sentences_ago(telling->process, telling->told_peak_at),
+			 .bytes = plh_words_estimate(peak->bytes, peak->error_bytes),
+			 .site = plh_blamed_code_site(&stack),
+			 .context = plh_context_list_name(image, plh_profile_image_offset(image,
+																			  peak->top.context)));
+}
+
 /*
  * What the process held when samples stood for most, where that is much more than now, at the
  * largest site of such contexts, too.
@@ -196,43 +327,28 @@ tell_peak(Telling *telling)
 	const PlhProfileImage *image = process->image;
 	const PlhProfileHeader *header = image->header;
 	double		fallen = (double) header->peak_bytes - (double) header->counters.live_bytes;
-	PlhTopSite	top;
-	PlhTopSite	now;
-	PlhStackText stack;
-	int64		bytes;
-	int64		error_bytes;
+	Peak		peak;
 
 	if (header->sample_interval == 0 || header->peak_at == 0 ||
-		fallen < PLH_SUSPECT_LARGE_BYTES ||
-		!plh_top_site_find(&top, image, PLH_TOP_PEAK) ||
-		top.stack == NULL || top.context == NULL)
-		return;
-	bytes = Min(top.bytes, plh_account_peak_bound(header));
-	if (bytes <= Max(header->context_bytes, held_now(process)))
-		return;
-	if (plh_top_site_find(&now, image, PLH_TOP_NOW) && now.context == top.context &&
-		now.bytes >= bytes - bytes / STILL_PART)
-		return;
-	plh_stack_text_describe(telling->stacks, top.stack, &stack);
-	if (telling->nameless == NULL)
-		telling->nameless = plh_blamed_code_nameless(&stack);
-	error_bytes = plh_sampling_most_error_bytes(top.bytes, header->sample_interval);
-	if (error_bytes >= bytes)	/* it may as well have been nothing */
+		fallen < PLH_SUSPECT_LARGE_BYTES || !find_peak(&peak, telling) ||
+		peak.bytes <= Max(header->context_bytes, held_now(process)) ||
+		is_peak_held(&peak, image) ||
+		peak.error_bytes >= peak.bytes) /* it may as well have been nothing */
 		return;
 	telling->told_peak_at = header->peak_at;
-	if (header->own_peak_bytes > Max(bytes, plh_moment_own_bytes(process)))
+	if (header->own_peak_bytes > Max(peak.bytes, plh_moment_own_bytes(process)))
 		PLH_LINE(&telling->said, image->alive, peak_counted,
 				 .total = plh_words_size(header->own_peak_bytes),
 				 .ago = plh_size_sentences_ago(process, header->own_peak_at));
-	PLH_LINE(&telling->said, image->alive, peak,
-			 .ago = plh_size_sentences_ago(process, header->peak_at),
-			 .bytes = plh_words_estimate(bytes, error_bytes),
-			 .site = plh_blamed_code_site(&stack),
-			 .context = plh_context_list_name(image, plh_profile_image_offset(image, top.context)));
-	if (top.statement == NULL || top.statement->text_bytes == 0)
+	if (peak.is_shared)
+		tell_shared_peak(telling, &peak);
+	else
+		tell_site_of_peak(telling, &peak);
+	if (peak.statement == NULL || peak.statement->text_bytes == 0)
 		return;
-	telling->peak_query = text_of(top.statement->text, top.statement->text_bytes, header->encoding);
-	tell_statement(telling, top.statements > 1 ? PLH_SAYS_peak_statement_most :
+	telling->peak_query = text_of(peak.statement->text, peak.statement->text_bytes,
+								  header->encoding);
+	tell_statement(telling, peak.statements > 1 ? PLH_SAYS_peak_statement_most :
 				   PLH_SAYS_peak_statement, telling->peak_query);
 }
 

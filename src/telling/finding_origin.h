@@ -8,8 +8,8 @@
 
 #include "judge/finding.h"
 #include "report/stack_text.h"
+#include "report/shared_function.h"
 #include "telling/phase.h"
-#include "telling/shared_function.h"
 
 /* What is known of nearly all that was sampled of it. */
 typedef struct PlhFindingOrigin

@@ -11,9 +11,9 @@
 #include "profile/site_facts.h"
 #include "reader/baseline_file.h"
 #include "report/context_list.h"
+#include "report/shared_function.h"
 #include "telling/site_family.h"
 #include "telling/image_findings.h"
-#include "telling/shared_function.h"
 
 PlhFindings *
 plh_image_findings_make(const PlhProfileImage *image, const PlhBaseline *baseline,

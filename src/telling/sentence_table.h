@@ -119,9 +119,17 @@ SENTENCE(peak_counted, "it held 32 MB more once, and was counted then",
 		 "Private memory was {total} at most when it was counted, {ago}.", NULL)
 SENTENCE(peak, "it held 32 MB more once",
 		 "At its sampled peak, {ago}, the largest call site held about {bytes}: {site} in {context}.", NULL)
+SENTENCE(peak_shared, "the same, and one function leads to most of it",
+		 "At its sampled peak, {ago}, about {bytes} was allocated in {name} and the functions that it calls, at {count} call sites. That was {percent}% of what samples showed.", NULL)
+SENTENCE(peak_shared_least, "the same, where only the largest stacks are known",
+		 "At its sampled peak, {ago}, about {bytes} was allocated in {name} and the functions that it calls, at {count} call sites or more. That was {percent}% of what samples showed.", NULL)
+SENTENCE(peak_shared_site, "one function had most of it, and none of the stacks that lead to it had much",
+		 "At its sampled peak, {ago}, about {bytes} was allocated in {name}, which was called in {count} different ways. That was {percent}% of what samples showed.", NULL)
+SENTENCE(peak_shared_site_least, "the same, where only the largest stacks are known",
+		 "At its sampled peak, {ago}, about {bytes} was allocated in {name}, which was called in at least {count} different ways. That was {percent}% of what samples showed.", NULL)
 SENTENCE(peak_statement, "the statement of that peak is known",
 		 "Statement at that peak: {query}", NULL)
-SENTENCE(peak_statement_most, "that call site was of several statements",
+SENTENCE(peak_statement_most, "what is told of that peak was of several statements",
 		 "Statement that held most at that peak: {query}", NULL)
 SENTENCE(day_peak, "a statement of the last 24 hours took much more than there is now",
 		 "Its statements' highest peak of the last 24 hours: {bytes}, {ago}.", NULL)

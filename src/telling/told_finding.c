@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "judge/finding_sites.h"
 #include "report/blamed_code.h"
 #include "report/malloc_callers.h"
 #include "telling/advice.h"
@@ -69,8 +70,13 @@ find_shared(const PlhFinding *finding, const PlhFoundIn *in)
 	bool		is_asked = finding->kind == PLH_KIND_STATEMENT || is_of_one_cause(finding) ||
 		(family != NULL && finding->contexts.is_scattered);
 
-	return is_asked && in->stacks != NULL &&
-		plh_shared_function_find(shared, finding, in->image, in->stacks) ? shared : NULL;
+	int			count;
+	const PlhShare *shares;
+
+	if (!is_asked || in->stacks == NULL)
+		return NULL;
+	shares = plh_finding_sites(finding, in->image, &count);
+	return plh_shared_function_find(shared, shares, count, in->image, in->stacks) ? shared : NULL;
 }
 
 /* Which part its samples are of all. */

@@ -112,6 +112,7 @@ static void
 test_nodes(void)
 {
 	PlhPlanResult *result;
+	int64		parts = 0;
 	uint32		part;
 
 	watch();
@@ -133,6 +134,9 @@ test_nodes(void)
 	ok(result->nodes[2].top_site == 16 && result->nodes[2].top_bytes == 300,
 	   "the site of a node is the one that had most of it");
 	ok(result->nodes[0].top_site == 8 && result->nodes[0].top_bytes == 10, "another node has another one");
+	for (const PlhNodePart *held = result->nodes[2].parts; held != NULL; held = held->next)
+		parts += held->bytes / 100 * (held->site / 8);
+	ok(parts == 1 * 1 + 3 * 2 + 2 * 3, "a node has what each of its sites held when it held most");
 	plh_plan_nodes_end();
 }
 

@@ -82,7 +82,7 @@ plh_stack_text_base_name(const char *path)
 const PlhSharedFunction *shared_function;
 
 bool
-plh_shared_function_find(PlhSharedFunction *shared, const PlhFinding *of,
+plh_shared_function_find(PlhSharedFunction *shared, const PlhShare *shares, int count,
 						 const PlhProfileImage *of_image, PlhStackTexts *of_texts)
 {
 	if (shared_function != NULL)

@@ -1,7 +1,7 @@
 /*
  * shared_function.c
- *	  The function that most of what a finding is about was allocated in, or in functions that it
- *	  calls; and which sites have one in common that is to blame.
+ *	  The function that most of several stacks was allocated in, or in functions that it calls; and
+ *	  which sites have one in common that is to blame.
  *
  * Functions are known by their names here.  One without a name is known by who calls it, as a call
  * leads to one function nearly always: what SQL can call has a name in any binary.
@@ -10,15 +10,14 @@
 
 #include "common/hashfn.h"
 
-#include "judge/finding_sites.h"
 #include "profile/shared_frames.h"
 #include "profile/site_facts.h"
 #include "reader/collections.h"
 #include "reader/database_text.h"
 #include "report/blamed_code.h"
 #include "report/listed_site.h"
+#include "report/shared_function.h"
 #include "stack/allocation_wrappers.h"
-#include "telling/shared_function.h"
 
 /* The most stacks that are looked at, the largest; and room for their functions. */
 #define MOST_STACKS 1000
@@ -190,7 +189,7 @@ compare_shares(const void *a, const void *b)
 	return left->site < right->site ? -1 : left->site > right->site;
 }
 
-/* Sites, with what each has of a finding, or of a peak. */
+/* Sites, with what each has. */
 typedef struct SiteList
 {
 	PlhShare   *shares;
@@ -221,30 +220,57 @@ start_list(void)
 	return list;
 }
 
+/* qsort comparator: by stack. */
+static int
+compare_stacks(const void *a, const void *b)
+{
+	uint32		left = ((const PlhShare *) a)->site->key.stack;
+	uint32		right = ((const PlhShare *) b)->site->key.stack;
+
+	return left < right ? -1 : left > right;
+}
+
+/* Add up sites that differ in their statement or context only: they are one way to a function. */
+static void
+join_stacks(SiteList *list)
+{
+	int			count = 0;
+
+	qsort(list->shares, list->count, sizeof(PlhShare), compare_stacks);
+	for (int i = 0; i < list->count; i++)
+		if (count > 0 && compare_stacks(&list->shares[count - 1], &list->shares[i]) == 0)
+			list->shares[count - 1].bytes += list->shares[i].bytes;
+		else
+			list->shares[count++] = list->shares[i];
+	list->count = count;
+}
+
+/* Find the function of at least two stacks. */
 static bool
 find_in_list(PlhSharedFunction *shared, SiteList *list, const PlhProfileImage *image,
 			 PlhStackTexts *texts)
 {
-	int			count = Min(list->count, MOST_STACKS);
+	int			count;
 
+	join_stacks(list);
+	count = Min(list->count, MOST_STACKS);
 	qsort(list->shares, list->count, sizeof(PlhShare), compare_shares);
-	if (!find_in(shared, describe_all(list->shares, count, image, texts), count, list->bytes))
+	if (list->count < 2 ||
+		!find_in(shared, describe_all(list->shares, count, image, texts), count, list->bytes))
 		return false;
 	shared->has_more = list->count > count;
 	return true;
 }
 
 bool
-plh_shared_function_find(PlhSharedFunction *shared, const PlhFinding *finding,
+plh_shared_function_find(PlhSharedFunction *shared, const PlhShare *shares, int count,
 						 const PlhProfileImage *image, PlhStackTexts *texts)
 {
 	SiteList	list = start_list();
-	int			count;
-	const PlhShare *shares = plh_finding_sites(finding, image, &count);
 
 	for (int i = 0; i < count; i++)
 		add_site(&list, shares[i].site, shares[i].bytes);
-	return list.count > 1 && find_in_list(shared, &list, image, texts);
+	return find_in_list(shared, &list, image, texts);
 }
 
 bool
@@ -257,7 +283,7 @@ plh_shared_function_of_peak(PlhSharedFunction *shared, const PlhProfileImage *im
 
 	while (plh_site_facts_next(&facts, image, NULL, &position))
 		add_site(&list, facts.site, facts.peak_bytes);
-	return list.count > 1 && find_in_list(shared, &list, image, texts);
+	return find_in_list(shared, &list, image, texts);
 }
 
 /* Leave in a stack the functions of an extension that may be to blame; else its call site only. */

@@ -1,13 +1,13 @@
 /*
  * shared_function.h
- *	  The function that most of what a finding is about was allocated in, or in functions that it
- *	  calls; and which sites have one in common that is to blame.
+ *	  The function that most of several stacks was allocated in, or in functions that it calls; and
+ *	  which sites have one in common that is to blame.
  *
  * profile/shared_frames.h says which one that is.  Never called inside palloc.
  */
 #pragma once
 
-#include "judge/findings.h"
+#include "profile/site_facts.h"
 #include "report/stack_text.h"
 
 typedef struct PlhSharedFunction
@@ -23,8 +23,8 @@ typedef struct PlhSharedFunction
 	bool		has_more;		/* only the largest were looked at */
 } PlhSharedFunction;
 
-/* Returns false where no function is shared that is worth a name. */
-extern bool plh_shared_function_find(PlhSharedFunction *shared, const PlhFinding *finding,
+/* Returns false where no function is shared that is worth a name, or there is one stack only. */
+extern bool plh_shared_function_find(PlhSharedFunction *shared, const PlhShare *shares, int count,
 									 const PlhProfileImage *image, PlhStackTexts *texts);
 
 /* The same of what all sites held at the peak of samples. */
