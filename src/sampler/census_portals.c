@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "executor/execdesc.h"
+#include "nodes/parsenodes.h"
 #include "utils/memutils.h"
 #include "utils/portal.h"
 
