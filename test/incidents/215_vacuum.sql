@@ -6,6 +6,7 @@
 -- source: https://github.com/osm2pgsql-dev/osm2pgsql-website/issues/11
 -- needs: EXISTS (SELECT FROM pg_extension WHERE extname = 'dblink')
 -- process: query LIKE 'VACUUM%' AND wait_event = 'VacuumDelay'
+-- asked: alone
 -- suspect: none
 -- says: Verdict: none
 -- never: Report this
