@@ -24,6 +24,7 @@
 #include "access/parallel.h"
 #include "miscadmin.h"
 #include "nodes/memnodes.h"
+#include "storage/proc.h"
 #include "utils/memutils.h"
 
 #include "base/compat.h"
