@@ -393,7 +393,7 @@ plh_course_trend_at_work(PlhTrend *trend, const PlhProfileHeader *header, PlhSer
 	{
 		Point		before = point_of(header, count, last - 1, series);
 
-		if (before.at < worked_at || Abs(now - before.bytes) > noise_of(now))
+		if (before.at < worked_at || Max(now - before.bytes, before.bytes - now) > noise_of(now))
 			break;
 	}
 	follow_until(trend, header, series, last);
