@@ -60,11 +60,21 @@ keep_names(const Query *query)
 		memset(MemoryContextAlloc(TopMemoryContext, 300), list_length(query->targetList), 300);
 }
 
+/* From 19 on, a planner is told of the EXPLAIN that it plans for. */
+#if PG_VERSION_NUM >= 190000
+#define PLANNER_PARAMETERS \
+	Query *query, const char *text, int options, ParamListInfo parameters, ExplainState *es
+#define PLANNER_ARGUMENTS	query, text, options, parameters, es
+#else
+#define PLANNER_PARAMETERS	Query *query, const char *text, int options, ParamListInfo parameters
+#define PLANNER_ARGUMENTS	query, text, options, parameters
+#endif
+
 static PlannedStmt *
-plan_and_keep(Query *query, const char *text, int options, ParamListInfo parameters)
+plan_and_keep(PLANNER_PARAMETERS)
 {
 	PlannedStmt *plan = (planner_before != NULL ? planner_before : standard_planner)
-		(query, text, options, parameters);
+		(PLANNER_ARGUMENTS);
 
 	keep_text(text);
 	keep_tables(query);

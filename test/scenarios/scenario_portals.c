@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "nodes/parsenodes.h"
 #include "nodes/pg_list.h"
 #include "nodes/plannodes.h"
 #include "utils/portal.h"
