@@ -8,7 +8,7 @@
 -- suspect: freed - -
 -- says: malloc (keeps|kept) [0-9]+ MB that was freed
 -- says: pg_leakhunt_trim
--- never: DEALLOCATE
+-- never: DEALLOCATE what
 -- never: Verdict: (leak|held|query|contexts|malloc|mapped|growing)
 SELECT format('PREPARE plan_%s AS SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid WHERE c.oid = $1 AND a.attnum > %s;', i, i)
 FROM generate_series(1, 9000) i \gexec
