@@ -5,7 +5,7 @@
 --
 -- source: https://github.com/CrunchyData/postgres-operator/pull/3384
 -- suspect: @(none|freed - -)
--- says: malloc keep|malloc had given out
+-- says: malloc keep|malloc had given out|Turn JIT off
 -- never: PL/Perl|libperl
 -- never: max lifetime
 -- never: Verdict: (leak|held|contexts)
