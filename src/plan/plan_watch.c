@@ -42,6 +42,7 @@
 #include "profile/profile_file.h"
 #include "profile/profile_records.h"
 #include "profile/profile_recycling.h"
+#include "sampler/doorbell.h"
 #include "sampler/live_samples.h"
 #include "sampler/owner.h"
 
@@ -414,12 +415,16 @@ follow(const QueryDesc *query)
 	plh_plan_nodes_current = PLH_STAGE_BETWEEN;
 }
 
-/* ExecutorStart_hook */
+/*
+ * ExecutorStart_hook.  A statement may take all of its memory while it is planned, or in one
+ * expression, with no sample behind that in which the bell could be hung: so it is hung now.
+ */
 static void
 start_executor(QueryDesc *query, int eflags)
 {
 	bool		follows = false;
 
+	plh_doorbell_hang_at_once();
 	if (PLH_WATCH_ALL && is_unasked(query, eflags))
 		watch_unasked();
 	if (unlikely(watch.stage != IDLE))
