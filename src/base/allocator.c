@@ -144,7 +144,7 @@ plh_allocator(void)
 
 /* What is free and has no room in glibc's first arena, the heap of the process, is in others. */
 static bool
-count_glibc(PlhAllocatorFigures * figures)
+count_glibc(PlhAllocatorFigures *figures)
 {
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
 	struct mallinfo2 info = mallinfo2();
@@ -169,7 +169,7 @@ read_jemalloc(const char *name, size_t *value)
 
 /* jemalloc may have been built without statistics. */
 static bool
-count_jemalloc(PlhAllocatorFigures * figures)
+count_jemalloc(PlhAllocatorFigures *figures)
 {
 	uint64		epoch = 1;
 	size_t		allocated;
@@ -187,7 +187,7 @@ count_jemalloc(PlhAllocatorFigures * figures)
 }
 
 static bool
-count_tcmalloc(PlhAllocatorFigures * figures)
+count_tcmalloc(PlhAllocatorFigures *figures)
 {
 	size_t		allocated;
 	size_t		heap;
@@ -204,7 +204,7 @@ count_tcmalloc(PlhAllocatorFigures * figures)
 
 /* mimalloc counts what it has of the kernel, but not what of that is in use. */
 bool
-plh_allocator_count(PlhAllocatorFigures * figures)
+plh_allocator_count(PlhAllocatorFigures *figures)
 {
 	memset(figures, 0, sizeof(*figures));
 	if (allocator == PLH_ALLOCATOR_GLIBC)

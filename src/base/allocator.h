@@ -16,7 +16,7 @@ typedef enum PlhAllocator
 	PLH_ALLOCATOR_TCMALLOC,		/* that of gperftools */
 	PLH_ALLOCATOR_MIMALLOC
 #define PLH_ALLOCATORS (PLH_ALLOCATOR_MIMALLOC + 1)
-}			PlhAllocator;
+} PlhAllocator;
 
 /* Its name; NULL where it is not known.  The number may be a damaged one. */
 static inline const char *
@@ -39,7 +39,7 @@ typedef struct PlhAllocatorFigures
 	int64		free_bytes;		/* freed, and not given back to the kernel */
 	int64		arena_bytes;	/* of these, what lies for sure in glibc's
 								 * arenas of threads, which may have ended */
-}			PlhAllocatorFigures;
+} PlhAllocatorFigures;
 
 /* Find it; called when the module is loaded, outside of palloc. */
 extern void plh_allocator_find(void);
@@ -51,7 +51,7 @@ extern void plh_allocator_find(void);
 extern PlhAllocator plh_allocator(void);
 
 /* Returns false where it does not tell. */
-extern bool plh_allocator_count(PlhAllocatorFigures * figures);
+extern bool plh_allocator_count(PlhAllocatorFigures *figures);
 
 /* Have it give back to the kernel what was freed.  Does nothing where it can't be told to. */
 extern void plh_allocator_release(void);

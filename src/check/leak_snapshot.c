@@ -15,7 +15,7 @@
 #include "profile/profile_file.h"
 #include "profile/profile_image.h"
 #include "reader/collections.h"
-#include "sampler/census.h"
+#include "sampler/census_count.h"
 #include "sampler/malloc_hooks.h"
 
 /*

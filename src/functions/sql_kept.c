@@ -19,14 +19,14 @@ typedef struct Left
 {
 	uint32		statement;		/* offset in the profile; the key */
 	int64		bytes;
-}			Left;
+} Left;
 
 /* The listed statements, by the index of their entries. */
 typedef struct Listed
 {
 	PlhListedStatement **statements;
 	uint32		count;
-}			Listed;
+} Listed;
 
 static void
 note_site(HTAB *left, const PlhSiteRecord *site)
@@ -61,7 +61,7 @@ add_up_sites(const PlhProfileImage *image)
 
 /* The listed statement that the process' statement is; NULL: it is not listed. */
 static PlhListedStatement *
-listed_as(const Listed * listed, const PlhProfileImage *image, uint32 offset)
+listed_as(const Listed *listed, const PlhProfileImage *image, uint32 offset)
 {
 	const PlhStatementRecord *statement = plh_profile_image_statement(image, offset);
 	PlhStatementPart part = {
@@ -87,7 +87,7 @@ add_session(PlhProfileImage *image, void *arg)
 {
 	HASH_SEQ_STATUS sequence;
 	HTAB	   *left;
-	const		Left *one;
+	const Left *one;
 
 	if (!image->alive)
 		return;

@@ -31,7 +31,7 @@ typedef struct OwnBinary
 	bool		is_linked;		/* another one of these is linked to it */
 	List	   *libraries;		/* those of these that it is linked to */
 	int			visit;			/* the number of the last that brings it */
-}			OwnBinary;
+} OwnBinary;
 
 /* The C library itself, and this one, are no answer. */
 static bool
@@ -72,8 +72,8 @@ rank_of(const char *path)
 static int
 compare_ranks(const ListCell *a, const ListCell *b)
 {
-	const		OwnBinary *left = lfirst(a);
-	const		OwnBinary *right = lfirst(b);
+	const OwnBinary *left = lfirst(a);
+	const OwnBinary *right = lfirst(b);
 
 	return rank_of(left->path) - rank_of(right->path);
 }
@@ -101,7 +101,7 @@ own_binaries(int pid)
 
 /* Find which of them a binary is linked to. */
 static void
-link_one(OwnBinary * binary, const List *own, PlhSymbols *symbols)
+link_one(OwnBinary *binary, const List *own, PlhSymbols *symbols)
 {
 	ListCell   *name;
 	ListCell   *cell;
@@ -139,7 +139,7 @@ modules_of(const List *own, PlhSymbols *symbols)
 
 /* Add to "brought" all that a binary brings, at that visit. */
 static List *
-add_brought(List *brought, const OwnBinary * binary, int visit)
+add_brought(List *brought, const OwnBinary *binary, int visit)
 {
 	ListCell   *cell;
 
@@ -164,7 +164,7 @@ callers_among(const List *binaries, int most, PlhSymbols *symbols)
 
 	foreach(cell, binaries)
 	{
-		const		OwnBinary *binary = lfirst(cell);
+		const OwnBinary *binary = lfirst(cell);
 
 		CHECK_FOR_INTERRUPTS();
 		if (list_length(callers) < most && plh_symbols_calls_malloc(symbols, binary->path))
@@ -175,7 +175,7 @@ callers_among(const List *binaries, int most, PlhSymbols *symbols)
 
 /* Append a module with what it brings; nothing if none of all that calls malloc. */
 static bool
-append_module(StringInfo names, const OwnBinary * module, int visit, PlhSymbols *symbols)
+append_module(StringInfo names, const OwnBinary *module, int visit, PlhSymbols *symbols)
 {
 	List	   *brought = add_brought(NIL, module, visit);
 	List	   *told = callers_among(brought, TOLD_LIBRARIES, symbols);

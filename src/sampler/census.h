@@ -1,6 +1,6 @@
 /*
  * census.h
- *	  The bytes that all memory contexts and malloc hold, now and over time.
+ *	  When a process counts its memory contexts and malloc, so that its figures are true.
  *
  * These functions may be called inside palloc, except in a critical section; they never palloc or
  * throw.  The process must have a profile.
@@ -12,7 +12,5 @@ extern bool plh_census_take_at_reset(MemoryContext context, int64 gap_us);
 extern bool plh_census_take_if_asked(MemoryContext over);
 extern void plh_census_take_at_exit(void);
 extern bool plh_census_is_missing(void);
-extern void plh_census_count_contexts(void);
-extern void plh_census_count_malloc(void);
 extern void plh_census_note_own_bytes(void);
 extern void plh_census_forget(void);

@@ -23,6 +23,7 @@
 #include "report/words.h"
 #include "telling/advice.h"
 #include "telling/age_text.h"
+#include "telling/contexts_evidence.h"
 #include "telling/finding_evidence.h"
 #include "telling/explanation.h"
 #include "telling/function_shares.h"
@@ -445,7 +446,7 @@ tell_examples(Telling *telling)
 	{
 		const PlhFamilyAccount *family = &account->families[i];
 
-		if (!plh_finding_evidence_say_examples(&examples, family->exemplified, image))
+		if (!plh_contexts_evidence_say_examples(&examples, family->exemplified, image))
 			continue;
 		if (telling->findings->count == 0 ||
 			(family->bytes >= image->header->context_bytes / LARGE_PART &&

@@ -34,14 +34,14 @@ put_said(StringInfo json, const List *said)
 	plh_json_put_open(json, "said", '[');
 	foreach(cell, said)
 	{
-		const		PlhSaidSentence *sentence = lfirst(cell);
+		const PlhSaidSentence *sentence = lfirst(cell);
 		ListCell   *field_cell;
 
 		plh_json_open(json, '{');
 		plh_json_put_text(json, "id", plh_sentences_name(sentence->sentence));
 		foreach(field_cell, sentence->fields)
 		{
-			const		PlhSaidField *field = lfirst(field_cell);
+			const PlhSaidField *field = lfirst(field_cell);
 
 			plh_json_put_text(json, field->name, field->value);
 		}

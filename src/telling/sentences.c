@@ -54,7 +54,7 @@ find_field(const char *name, Size length)
 #define LONG_TEXT 64
 
 static void
-note_field(PlhSaidSentence * said, const Field *field, const char *value)
+note_field(PlhSaidSentence *said, const Field *field, const char *value)
 {
 	PlhSaidField *noted;
 
@@ -71,7 +71,7 @@ note_field(PlhSaidSentence * said, const Field *field, const char *value)
  * what is behind it.
  */
 static const char *
-append_field(StringInfo text, const char *brace, const PlhFields *fields, PlhSaidSentence * said)
+append_field(StringInfo text, const char *brace, const PlhFields *fields, PlhSaidSentence *said)
 {
 	Size		length = strcspn(brace + 1, "}");
 	const Field *field = find_field(brace + 1, length);
@@ -103,7 +103,7 @@ words_of(const Row *row, bool alive, int64 count)
 
 static void
 append_words(StringInfo text, const char *words, const PlhFields *fields,
-			 PlhSaidSentence * said)
+			 PlhSaidSentence *said)
 {
 	while (*words != '\0')
 	{

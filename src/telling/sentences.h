@@ -56,13 +56,13 @@ typedef struct PlhSaidSentence
 {
 	PlhSentence sentence;
 	List	   *fields;			/* of PlhSaidField */
-}			PlhSaidSentence;
+} PlhSaidSentence;
 
 typedef struct PlhSaidField
 {
 	const char *name;
 	const char *value;
-}			PlhSaidField;
+} PlhSaidField;
 
 /* What is said, in lines.  Terminals wrap these at their own width. */
 typedef struct PlhSaid

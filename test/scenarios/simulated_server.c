@@ -47,7 +47,7 @@ plh_allocator(void)
 }
 
 bool
-plh_allocator_count(PlhAllocatorFigures * figures)
+plh_allocator_count(PlhAllocatorFigures *figures)
 {
 	*figures = (PlhAllocatorFigures)
 	{

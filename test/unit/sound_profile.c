@@ -9,6 +9,7 @@
 
 #include "access/xlog.h"
 #include "miscadmin.h"
+#include "telling/contexts_evidence.h"
 #include "utils/timestamp.h"
 
 #include "backend.h"
@@ -377,7 +378,7 @@ walk_profile(const PlhProfileImage *image, const PlhBaseline *baseline)
 		(void) plh_profile_image_string(image, context->context_name);
 		(void) plh_context_list_examples(context, image, 20, texts);
 		plh_sentences_begin(&sentence);
-		(void) plh_finding_evidence_say_examples(&sentence, context, image);
+		(void) plh_contexts_evidence_say_examples(&sentence, context, image);
 	}
 	REQUIRE(broken, steps_left < image->bytes);
 	for (PlhCourseKind kind = PLH_COURSE_CONTEXTS; kind < PLH_COURSE_KINDS && broken == NULL; kind++)

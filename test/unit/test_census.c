@@ -15,6 +15,7 @@ static int64 census_touched_bytes(void);
 #define clock_gettime census_clock
 #define plh_process_facts_own_bytes census_own_bytes
 #define plh_process_facts_touched_bytes census_touched_bytes
+#include "sampler/census_count.c"
 #include "sampler/census.c"
 #undef plh_process_facts_touched_bytes
 #undef plh_process_facts_own_bytes

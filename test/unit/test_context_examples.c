@@ -20,6 +20,7 @@
 #include "reader/redaction.h"
 #include "report/context_list.h"
 #include "sampler/census.h"
+#include "sampler/census_count.h"
 #include "server.h"
 #include "unit_tests.h"
 
