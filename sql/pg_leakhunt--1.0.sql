@@ -697,6 +697,8 @@ CREATE FUNCTION _pg_leakhunt_statements(
     OUT context_name text,
     OUT site text,
     OUT routine text,
+    OUT shared_frame text,
+    OUT shared_percent int,
     OUT stack text[])
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_statements'
@@ -748,6 +750,10 @@ COMMENT ON COLUMN pg_leakhunt_statements.site IS
 'that call site, as in pg_leakhunt_report; null where it is not known';
 COMMENT ON COLUMN pg_leakhunt_statements.routine IS
 'the innermost routine of that call site; null where there was none';
+COMMENT ON COLUMN pg_leakhunt_statements.shared_frame IS
+'innermost function that at least 80% of that peak was allocated in, or in functions that it calls; null where one stack has as much, or no function has';
+COMMENT ON COLUMN pg_leakhunt_statements.shared_percent IS
+'its part of the samples at that peak, in the process of the call site; null where "shared_frame" is; in percent';
 COMMENT ON COLUMN pg_leakhunt_statements.stack IS
 'its frames, innermost first, 64 at most; null where "site" is';
 

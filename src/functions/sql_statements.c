@@ -19,6 +19,7 @@
 #include "profile/statements_file.h"
 #include "reader/database_text.h"
 #include "reader/statement_list.h"
+#include "report/shared_function.h"
 
 PLH_FUNCTION(pg_leakhunt_statements);
 PLH_FUNCTION(pg_leakhunt_statements_reset);
@@ -30,6 +31,9 @@ put_statement(const PlhListedStatement *listed, const PlhProfileImage *image,
 	const PlhStatementEntry *entry = &listed->entry;
 	const PlhStackRecord *stack = plh_profile_image_stack(image, listed->stack);
 	PlhListedSite site = {.has_stack = stack != NULL};
+	int			shared_percent = 0;
+	const char *shared_frame = plh_shared_function_of_statement(listed, image, texts,
+																&shared_percent);
 	PlhRow		row = {0};
 
 	if (stack != NULL)

@@ -17,6 +17,7 @@
 #include "reader/redaction.h"
 #include "report/death_text.h"
 #include "report/json.h"
+#include "report/shared_function.h"
 #include "report/stack_text.h"
 #include "telling/finding_json.h"
 #include "telling/memory_account.h"
@@ -238,6 +239,8 @@ append_statement(StringInfo json, const PlhListedStatement *listed,
 	const PlhStatementEntry *entry = &listed->entry;
 	const PlhStackRecord *record = plh_profile_image_stack(image, listed->stack);
 	PlhStackText stack;
+	const char *shared_frame;
+	int			shared_percent;
 
 	plh_json_open(json, '{');
 	plh_json_key(json, "query_id");
@@ -267,6 +270,12 @@ append_statement(StringInfo json, const PlhListedStatement *listed,
 		plh_stack_text_describe(texts, record, &stack);
 		plh_json_put_text(json, "site", stack.site);
 		plh_json_put_text(json, "routine", plh_stack_text_routine(&stack));
+	}
+	shared_frame = plh_shared_function_of_statement(listed, image, texts, &shared_percent);
+	if (shared_frame != NULL)
+	{
+		plh_json_put_text(json, "shared_frame", shared_frame);
+		plh_json_put_number(json, "shared_percent", shared_percent);
 	}
 	plh_json_close(json, '}');
 }

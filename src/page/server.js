@@ -178,6 +178,13 @@ function openProcess(table, detail, process, quietly) {
 	}
 }
 
+// What held most at the highest peak: one call site, or the function that leads to most of them.
+function heldMost(row) {
+	if (row.shared_frame)
+		return row.shared_percent + '% in ' + row.shared_frame + ' and functions that it calls';
+	return row.site ? row.site + (row.context_name ? ' in ' + row.context_name : '') : '';
+}
+
 function makeStatements() {
 	const table = makeTable({
 		id: 'statements-table', label: 'Statements with the highest peaks', sorted: 1, rows: () => page.statements,
@@ -189,7 +196,7 @@ function makeStatements() {
 			{ title: 'Calls', key: 'calls', number: true, value: row => row.calls, show: row => count(row.calls) },
 			{ title: 'Beyond', key: 'calls_beyond', number: true, value: row => row.calls_beyond, show: row => count(row.calls_beyond) },
 			{ title: 'Kept', key: 'kept_bytes', number: true, value: row => row.kept_bytes, show: row => size(row.kept_bytes) },
-			{ title: 'Held most', key: 'site', value: row => row.site || null, show: row => row.site ? row.site + (row.context_name ? ' in ' + row.context_name : '') : '' },
+			{ title: 'Held most', key: 'site', value: row => row.shared_frame || row.site || null, show: heldMost },
 			{ title: 'User', key: 'username', value: row => row.username, show: row => row.username || '' },
 			{ title: 'Database', key: 'database', value: row => row.database, show: row => row.database || '' }
 		]

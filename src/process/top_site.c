@@ -13,7 +13,7 @@
 #include "base/private_memory.h"
 #include "base/sampling.h"
 #include "process/top_site.h"
-#include "profile/shared_frames.h"
+#include "profile/shared_addresses.h"
 #include "profile/site_facts.h"
 #include "stack/allocation_wrappers.h"
 #include "stack/modules.h"
@@ -233,12 +233,9 @@ function_of(PlhFrame frame)
 	return module == NULL ? NULL : exported_function(module->load_bias + PLH_FRAME_ADDRESS(frame));
 }
 
-/* Room for the functions of all stacks, by return addresses; it is 400 kB. */
-#define FUNCTIONS 8192
-
 /* Add the frames of all sites that held something then. */
 static void
-add_frames(PlhSharedFrames *frames, const PlhProfileImage *image, PlhTopMoment moment)
+add_frames(PlhSharedAddresses * shared, const PlhProfileImage *image, PlhTopMoment moment)
 {
 	PlhSiteFacts facts;
 	uint32		position = 0;
@@ -247,15 +244,8 @@ add_frames(PlhSharedFrames *frames, const PlhProfileImage *image, PlhTopMoment m
 	{
 		int64		bytes = bytes_at(&facts, moment);
 
-		if (bytes <= 0)
-			continue;
-		plh_shared_frames_begin_stack(frames, (double) bytes);
-		for (uint32 i = 0; facts.stack != NULL && i < facts.stack->depth; i++)
-			if (PLH_FRAME_IS_ROUTINE(facts.stack->frames[i]))
-				plh_shared_frames_skip(frames);
-			else
-				plh_shared_frames_add(frames, Max(facts.stack->frames[i], 1),
-									  &facts.stack->frames[i]);
+		if (bytes > 0)
+			plh_shared_addresses_add(shared, (double) bytes, facts.stack);
 	}
 }
 
@@ -279,33 +269,26 @@ name_shared(const PlhSharedFrames *frames, const PlhSharedFrame **found)
 
 /*
  * The function that most was allocated in or below: where recursion, or the planner, allocates in
- * hundreds of stacks, the largest of them says little.  Lines of one function are told apart, as
- * its frames are known by their addresses only.
+ * hundreds of stacks, the largest of them says little.
  */
 bool
 plh_top_site_find_function(PlhTopFunction *function, const PlhTopSite *top,
 						   const PlhProfileImage *image, PlhTopMoment moment)
 {
-	Size		bytes = sizeof(PlhSharedFrame) * FUNCTIONS;
-	PlhRegion	region = {0};
-	PlhSharedFrames frames;
+	PlhSharedAddresses shared;
 	const PlhSharedFrame *found = NULL;
 
 	memset(function, 0, sizeof(*function));
-	if (!plh_private_memory_reserve(&region, bytes))
+	if (!plh_shared_addresses_begin(&shared))
 		return false;
-	if (plh_private_memory_commit(&region, bytes))
+	add_frames(&shared, image, moment);
+	if (top->bytes < PLH_SHARED_PART * shared.frames.bytes &&
+		(function->name = name_shared(&shared.frames, &found)) != NULL)
 	{
-		plh_shared_frames_begin(&frames, (PlhSharedFrame *) region.base, FUNCTIONS);
-		add_frames(&frames, image, moment);
-		if (top->bytes < PLH_SHARED_PART * frames.bytes &&
-			(function->name = name_shared(&frames, &found)) != NULL)
-		{
-			function->bytes = (int64) found->bytes;
-			function->part = found->bytes / frames.bytes;
-		}
+		function->bytes = (int64) found->bytes;
+		function->part = found->bytes / shared.frames.bytes;
 	}
-	plh_private_memory_discard(&region);
+	plh_shared_addresses_end(&shared);
 	return function->name != NULL;
 }
 

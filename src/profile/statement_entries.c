@@ -26,6 +26,10 @@ typedef struct StackSource
 	const PlhStatementEntry *former;
 	const PlhStatementModule *modules;
 	uint32		module_count;
+
+	/* the module that was looked up last, and its number in the file */
+	uint32		last_index;
+	uint32		last_number;
 } StackSource;
 
 /* What tells a statement from others. */
@@ -133,54 +137,72 @@ routine_place(PlhStatementEntry *entry, const char *name, Size bytes)
 	return place;
 }
 
-static void
-note_routine(PlhStatementEntry *entry, const StackSource *source, PlhFrame frame)
+/* The frame of a routine as the entry has it; 0 if its name is not there, or finds no room. */
+static PlhFrame
+routine_frame(PlhStatementEntry *entry, const StackSource *source, PlhFrame frame)
 {
 	Size		bytes;
 	const char *name = source_routine(source, frame, &bytes);
-	uint32		place;
+	uint32		place = name == NULL ? PLH_STATEMENT_ROUTINE_BYTES :
+		routine_place(entry, name, bytes);
 
-	if (name == NULL)
-		return;
-	place = routine_place(entry, name, bytes);
-	if (place < PLH_STATEMENT_ROUTINE_BYTES)
-		entry->frames[entry->depth++] =
-			PLH_ROUTINE_FRAME(PLH_ROUTINE_LANGUAGE(frame), PLH_ROUTINE_LINE(frame), place);
+	return place == PLH_STATEMENT_ROUTINE_BYTES ? 0 :
+		PLH_ROUTINE_FRAME(PLH_ROUTINE_LANGUAGE(frame), PLH_ROUTINE_LINE(frame), place);
+}
+
+/* A frame as the entry has it; 0 if its module or name is not there, or finds no room. */
+static PlhFrame
+noted_frame(PlhStatementEntry *entry, StackSource *source, PlhFrame frame)
+{
+	uint32		index = PLH_FRAME_MODULE(frame);
+
+	if (PLH_FRAME_IS_ROUTINE(frame))
+		return routine_frame(entry, source, frame);
+	if (index != source->last_index)
+	{
+		const PlhModuleRecord *module = source_module(source, index);
+
+		source->last_index = index;
+		source->last_number = module == NULL ? 0 : module_number(module);
+	}
+	return source->last_number == 0 && index != 0 ? 0 :
+		PLH_FRAME(source->last_number, PLH_FRAME_ADDRESS(frame));
 }
 
 /* Note a stack: none, if a module is not in the source or finds no room. */
 static void
-note_stack(PlhStatementEntry *entry, const StackSource *source,
+note_stack(PlhStatementEntry *entry, StackSource *source,
 		   const PlhFrame *frames, uint32 depth, bool truncated)
 {
-	uint32		from = 0;		/* the module of the frame before */
-	uint32		to = 0;
-
-	entry->depth = 0;
-	entry->routine_bytes = 0;
 	entry->truncated = truncated || depth > PLH_STATEMENT_FRAMES;
 	for (uint32 i = 0; i < Min(depth, PLH_STATEMENT_FRAMES); i++)
 	{
-		uint32		index = PLH_FRAME_MODULE(frames[i]);
+		PlhFrame	frame = noted_frame(entry, source, frames[i]);
 
-		if (PLH_FRAME_IS_ROUTINE(frames[i]))
+		if (frame != 0)
+			entry->frames[entry->depth++] = frame;
+		else if (!PLH_FRAME_IS_ROUTINE(frames[i]))
 		{
-			note_routine(entry, source, frames[i]);
+			entry->depth = 0;
+			return;
+		}
+	}
+}
+
+/* Note those frames of a chain that can be. */
+static void
+note_shared(PlhStatementEntry *entry, StackSource *source, const PlhSharedChain *shared)
+{
+	PlhSharedChain *noted = &entry->shared;
+
+	for (uint32 i = 0; i < Min(shared->count, PLH_STATEMENT_SHARED); i++)
+	{
+		PlhFrame	frame = noted_frame(entry, source, shared->frames[i]);
+
+		if (frame == 0 || shared->percents[i] > 100)
 			continue;
-		}
-		if (index != from)
-		{
-			const PlhModuleRecord *module = source_module(source, index);
-
-			from = index;
-			to = module == NULL ? 0 : module_number(module);
-			if (to == 0 && index != 0)
-			{
-				entry->depth = 0;
-				return;
-			}
-		}
-		entry->frames[entry->depth++] = PLH_FRAME(to, PLH_FRAME_ADDRESS(frames[i]));
+		noted->percents[noted->count] = shared->percents[i];
+		noted->frames[noted->count++] = frame;
 	}
 }
 
@@ -427,12 +449,16 @@ note_top(PlhStatementEntry *entry, const PlhStatementPart *part)
 	StackSource source = {.image = part->image};
 
 	entry->site_bytes = part->top_bytes;
+	entry->site_pid = part->process_pid;
 	entry->depth = 0;
+	entry->routine_bytes = 0;
+	entry->shared.count = 0;
 	entry->context_name[0] = '\0';
 	if (context != NULL)
 		strlcpy(entry->context_name, context->text, sizeof(entry->context_name));
 	if (stack != NULL)
 		note_stack(entry, &source, stack->frames, stack->depth, stack->truncated);
+	note_shared(entry, &source, &part->shared);
 }
 
 static int64
@@ -451,8 +477,11 @@ is_highest(const PlhStatementEntry *entry, const PlhStatementPart *part)
 static void
 note_highest(PlhStatementEntry *entry, const PlhStatementCall *call, const PlhStatementPart *part)
 {
-	/* of a worker and its session, the one where a site held more */
-	if (!is_highest(entry, part))
+	/*
+	 * of a worker and its session, the one where a site held more, as it was
+	 * last told
+	 */
+	if (!is_highest(entry, part) || entry->site_pid == part->process_pid)
 		entry->site_bytes = 0;
 	entry->max_peak_bytes = call->peak_bytes;
 	entry->max_private_bytes = call->private_bytes;
@@ -601,5 +630,6 @@ plh_statement_entries_restore(const PlhStatementEntry *former,
 	memcpy(entry->context_name, former->context_name, PLH_STATEMENT_CONTEXT_MAX);
 	if (former->depth <= PLH_STATEMENT_FRAMES)
 		note_stack(entry, &source, former->frames, former->depth, former->truncated);
+	note_shared(entry, &source, &former->shared);
 	end_change(entry);
 }

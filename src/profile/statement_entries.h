@@ -41,10 +41,15 @@ typedef struct PlhStatementPart
 	PlhStatementShare share;
 	PlhStatementShare told;		/* of this, what was told before */
 
-	/* what held most; where it is not known, the last ones are NULL */
+	/*
+	 * what held most in this process; where it is not known, the last ones
+	 * are NULL
+	 */
+	int32		process_pid;
 	int64		top_bytes;
 	const PlhProfileImage *image;
 	const PlhSiteRecord *top;
+	PlhSharedChain shared;		/* frames of the image */
 } PlhStatementPart;
 
 /* The entry of the statement of a part; NULL: it has none. */

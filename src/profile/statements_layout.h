@@ -29,6 +29,9 @@
 /* A longer name of a context is cut. */
 #define PLH_STATEMENT_CONTEXT_MAX 95
 
+/* Of the frames that most of a peak went through, the innermost ones are kept. */
+#define PLH_STATEMENT_SHARED 16
+
 /* Modules that frames may be in; the path of one has to fit into its place. */
 #define PLH_STATEMENT_MODULES 64
 #define PLH_STATEMENT_MODULE_BYTES 640
@@ -43,6 +46,18 @@
 
 /* An entry that is used often is passed over so many times before it has to go. */
 #define PLH_STATEMENT_MOST_USAGE 5
+
+/*
+ * The innermost frames that each have four fifths of a peak in their stacks.  A reader that knows
+ * names takes the first that is worth one.
+ */
+typedef struct PlhSharedChain
+{
+	uint32		count;			/* 0: one stack has as much, or nothing does */
+	uint8		percents[PLH_STATEMENT_SHARED]; /* of what was sampled at the
+												 * peak */
+	PlhFrame	frames[PLH_STATEMENT_SHARED];
+} PlhSharedChain;
 
 typedef struct PlhStatementEntry
 {
@@ -74,8 +89,9 @@ typedef struct PlhStatementEntry
 	int32		max_pid;
 
 	/* what held most then, in one process */
-	uint32		depth;			/* frames; 0: not known */
 	int64		site_bytes;
+	int32		site_pid;		/* of that process */
+	uint32		depth;			/* frames; 0: not known */
 	uint16		truncated;		/* 1: the stack was deeper */
 	uint16		routine_bytes;	/* of what is used of routines */
 	char		context_name[PLH_STATEMENT_CONTEXT_MAX + 1];
@@ -87,6 +103,8 @@ typedef struct PlhStatementEntry
 														 * ends with NUL and
 														 * begins at a multiple
 														 * of 8 */
+
+	PlhSharedChain shared;		/* frames as above */
 
 	char		text[PLH_STATEMENT_MAX + 1];
 } PlhStatementEntry;

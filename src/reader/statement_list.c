@@ -40,6 +40,9 @@ plh_statement_list_copy(PlhStatementEntry *copy, uint32 index)
 	copy->text[copy->text_bytes] = '\0';
 	copy->context_name[PLH_STATEMENT_CONTEXT_MAX] = '\0';
 	copy->depth = Min(copy->depth, PLH_STATEMENT_FRAMES);
+	copy->shared.count = Min(copy->shared.count, PLH_STATEMENT_SHARED);
+	for (uint32 i = 0; i < copy->shared.count; i++)
+		copy->shared.percents[i] = Min(copy->shared.percents[i], 100);
 	return copy->born != 0 && copy->calls > 0;
 }
 
@@ -79,25 +82,37 @@ add_routine(PlhProfileBuilder *builder, const PlhStatementEntry *entry, PlhFrame
 	return PLH_ROUTINE_FRAME(PLH_ROUTINE_LANGUAGE(frame), PLH_ROUTINE_LINE(frame), offset);
 }
 
+/* Add frames of an entry as a stack.  Returns its offset; 0 if there are none. */
+static uint32
+add_stack(PlhProfileBuilder *builder, const PlhStatementEntry *entry, const PlhFrame *frames,
+		  uint32 count, bool truncated)
+{
+	PlhFrame	added[PLH_STATEMENT_FRAMES];
+	PlhStackRecord *stack;
+	uint32		offset;
+
+	if (count == 0)
+		return 0;
+	for (uint32 i = 0; i < count; i++)
+		added[i] = PLH_FRAME_IS_ROUTINE(frames[i]) ? add_routine(builder, entry, frames[i]) :
+			frames[i];
+	offset = plh_profile_builder_add(builder, PLH_RECORD_STACK,
+									 offsetof(PlhStackRecord, frames) + sizeof(PlhFrame) * count);
+	stack = plh_profile_builder_record(builder, offset);
+	stack->depth = count;
+	stack->truncated = truncated;
+	memcpy(stack->frames, added, sizeof(PlhFrame) * count);
+	return offset;
+}
+
 static void
-add_stack(PlhProfileBuilder *builder, PlhListedStatement *listed)
+add_stacks(PlhProfileBuilder *builder, PlhListedStatement *listed)
 {
 	const PlhStatementEntry *entry = &listed->entry;
-	PlhFrame	frames[PLH_STATEMENT_FRAMES];
-	PlhStackRecord *stack;
 
-	if (entry->depth == 0)
-		return;
-	for (uint32 i = 0; i < entry->depth; i++)
-		frames[i] = PLH_FRAME_IS_ROUTINE(entry->frames[i]) ?
-			add_routine(builder, entry, entry->frames[i]) : entry->frames[i];
-	listed->stack = plh_profile_builder_add(builder, PLH_RECORD_STACK,
-											offsetof(PlhStackRecord, frames) +
-											sizeof(PlhFrame) * entry->depth);
-	stack = plh_profile_builder_record(builder, listed->stack);
-	stack->depth = entry->depth;
-	stack->truncated = entry->truncated;
-	memcpy(stack->frames, frames, sizeof(PlhFrame) * entry->depth);
+	StaticAssertStmt(PLH_STATEMENT_SHARED <= PLH_STATEMENT_FRAMES, "a chain fits a stack");
+	listed->stack = add_stack(builder, entry, entry->frames, entry->depth, entry->truncated);
+	listed->shared = add_stack(builder, entry, entry->shared.frames, entry->shared.count, false);
 }
 
 static List *
@@ -135,7 +150,7 @@ plh_statement_list_read(PlhRoleFilter may_see)
 	if (list->statements != NIL)
 		add_modules(&builder);
 	foreach(cell, list->statements)
-		add_stack(&builder, lfirst(cell));
+		add_stacks(&builder, lfirst(cell));
 	list->image = palloc0(sizeof(PlhProfileImage));
 	plh_profile_builder_header(&builder)->encoding = GetDatabaseEncoding();
 	plh_profile_builder_header(&builder)->used_bytes = builder.used_bytes;

@@ -19,6 +19,7 @@ typedef struct PlhListedStatement
 	int64		kept_bytes;		/* what its calls have left in sessions that
 								 * live, if the caller adds that */
 	uint32		stack;			/* offset in the image; 0: not known */
+	uint32		shared;			/* of a stack of its shared frames */
 } PlhListedStatement;
 
 typedef struct PlhStatementList

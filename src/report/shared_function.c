@@ -286,6 +286,28 @@ plh_shared_function_of_peak(PlhSharedFunction *shared, const PlhProfileImage *im
 	return find_in_list(shared, &list, image, texts);
 }
 
+const char *
+plh_shared_function_of_statement(const PlhListedStatement *listed, const PlhProfileImage *image,
+								 PlhStackTexts *texts, int *percent)
+{
+	const PlhStackRecord *chain = plh_profile_image_stack(image, listed->shared);
+	PlhStackText text;
+
+	if (chain == NULL)
+		return NULL;
+	plh_stack_text_describe(texts, chain, &text);
+	for (int i = text.site_frame; i < text.frame_count; i++)
+	{
+		const PlhFrameText *frame = &text.frames[i];
+
+		if (frame->function == NULL || says_nothing(frame))
+			continue;
+		*percent = listed->entry.shared.percents[frame->address_index];
+		return plh_stack_text_function_name(frame);
+	}
+	return NULL;
+}
+
 /* Leave in a stack the functions of an extension that may be to blame; else its call site only. */
 static const char *
 keep_blamed(NamedStack *stack)

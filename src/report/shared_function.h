@@ -8,6 +8,7 @@
 #pragma once
 
 #include "profile/site_facts.h"
+#include "reader/statement_list.h"
 #include "report/stack_text.h"
 
 typedef struct PlhSharedFunction
@@ -37,6 +38,14 @@ plh_shared_function_percent(const PlhSharedFunction *shared)
 {
 	return 100.0 * shared->bytes / shared->all;
 }
+
+/*
+ * The same of the highest peak of a statement, whose process has noted the frames that may be it.
+ * Returns its name, and its part in percent; NULL where there is none.
+ */
+extern const char *plh_shared_function_of_statement(const PlhListedStatement *listed,
+													const PlhProfileImage *image,
+													PlhStackTexts *texts, int *percent);
 
 /* Who knows functions by the names that an image's stacks have. */
 typedef struct PlhNamedCauses

@@ -23,6 +23,7 @@
 #include "profile/profile_counters.h"
 #include "profile/profile_file.h"
 #include "profile/profile_records.h"
+#include "profile/shared_addresses.h"
 #include "profile/statement_entries.h"
 #include "profile/statement_tokens.h"
 #include "profile/statements_file.h"
@@ -32,6 +33,9 @@
 
 /* A statement that has been told of is told of again when it has grown by a half. */
 #define GROWTH_PART 2
+
+/* The most stacks in which a frame is looked for that most of its memory went through. */
+#define MOST_STACKS 4096
 
 static struct
 {
@@ -83,7 +87,40 @@ note_session(PlhStatementPart *part)
 	part->pid = proc == NULL ? (int32) getpid() : proc->pid;
 }
 
-/* Find the site that held most of what the statement took. */
+/*
+ * Note the innermost frames that most of it went through.  A site of less than one in MOST_STACKS
+ * is taken to have none of them: so shares are never too high, and no more stacks are looked at.
+ */
+static void
+find_shared(PlhStatementPart *part, int64 all_kb)
+{
+	PlhSharedChain *chain = &part->shared;
+	PlhSharedAddresses shared;
+	const PlhSharedFrame *frame = NULL;
+	const PlhSiteRecord *site;
+	uint32		position = 0;
+
+	if (!plh_shared_addresses_begin(&shared))
+		return;
+	while ((site = plh_profile_image_next_site(part->image, &position)) != NULL)
+	{
+		int64		kb = plh_profile_counters_run_kb(site);
+
+		if (kb > all_kb / MOST_STACKS)
+			plh_shared_addresses_add(&shared, (double) kb,
+									 plh_profile_image_stack(part->image, site->key.stack));
+	}
+	shared.frames.bytes = (double) all_kb;
+	while (chain->count < PLH_STATEMENT_SHARED &&
+		   (frame = plh_shared_frames_next(&shared.frames, frame)) != NULL)
+	{
+		chain->percents[chain->count] = (uint8) (100 * frame->bytes / all_kb + 0.5);
+		chain->frames[chain->count++] = *(const PlhFrame *) frame->what;
+	}
+	plh_shared_addresses_end(&shared);
+}
+
+/* Find the site that held most of what the statement took, and what most sites have in common. */
 static void
 find_top(PlhStatementPart *part)
 {
@@ -91,12 +128,14 @@ find_top(PlhStatementPart *part)
 	const PlhSiteRecord *site;
 	uint32		position = 0;
 	int64		most_kb = 0;
+	int64		all_kb = 0;
 
 	part->image = image;
 	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
 	{
 		int64		kb = plh_profile_counters_run_kb(site);
 
+		all_kb += Max(kb, 0);
 		if (kb > most_kb)
 		{
 			most_kb = kb;
@@ -104,6 +143,8 @@ find_top(PlhStatementPart *part)
 		}
 	}
 	part->top_bytes = most_kb * 1024;
+	if (most_kb < PLH_SHARED_PART * all_kb)
+		find_shared(part, all_kb);
 }
 
 /* What settings allow that statement, which may have followed a SET at once. */
@@ -126,6 +167,7 @@ tell(const PlhStatementShare *share, bool is_running)
 		.encoding = GetDatabaseEncoding(),
 		.database_oid = MyDatabaseId,
 		.role_oid = GetOuterUserId(),
+		.process_pid = plh_profile->pid,
 		.start = state.start,
 		.peak_at = plh_profile_run.peak_at,
 		.sample_interval = plh_profile->sample_interval,

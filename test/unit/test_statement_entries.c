@@ -216,6 +216,44 @@ test_restored_routines(PlhStatementEntry *former, const PlhStatementModule *modu
 	   "another one has its own");
 }
 
+/* A chain of shared frames: of a module, of a routine, and some that are damaged. */
+static void
+test_restored_chain(PlhStatementEntry *former, const PlhStatementModule *modules)
+{
+	PlhStatementPart part = part_of("SELECT restored", 0);
+	PlhSharedChain *chain = &former->shared;
+	const		PlhSharedChain *noted;
+	const PlhStatementEntry *entry;
+	Size		bytes;
+
+	*chain = (PlhSharedChain)
+	{
+		.count = PG_UINT32_MAX,.percents =
+		{
+			99, 98, 97, 101, 96, 100
+		},
+			.frames =
+		{
+			PLH_FRAME(2, 0x1234), PLH_FRAME(3, 0x1234),
+				PLH_ROUTINE_FRAME(PLH_LANGUAGE_PLPGSQL, 7, 8), PLH_FRAME(2, 0x5678),
+				PLH_ROUTINE_FRAME(PLH_LANGUAGE_PLPGSQL, 1, 1 << 20), PLH_FRAME(2, 0x9abc)
+		}
+	};
+	(void) plh_statement_entries_reset(0, 0, 0);
+	plh_statement_entries_restore(former, modules, 2);
+	entry = found(&part);
+	noted = &entry->shared;
+	ok(noted->count >= 3 && noted->count <= PLH_STATEMENT_SHARED &&
+	   noted->percents[0] == 99 && noted->percents[1] == 97 && noted->percents[2] == 100,
+	   "shared frames without a module, a name or a sound part are left out, the others stay");
+	ok(PLH_FRAME_ADDRESS(noted->frames[0]) == 0x1234 &&
+	   PLH_FRAME_MODULE(noted->frames[0]) == PLH_FRAME_MODULE(noted->frames[2]) &&
+	   PLH_FRAME_ADDRESS(noted->frames[2]) == 0x9abc &&
+	   strcmp(plh_statement_entries_routine(entry, noted->frames[1], &bytes), "f(integer)") == 0,
+	   "with modules and names of the entry");
+	chain->count = 0;
+}
+
 static void
 test_restoring(void)
 {
@@ -244,6 +282,7 @@ test_restoring(void)
 	   strcmp(plh_statements_file->modules[PLH_FRAME_MODULE(entry->frames[1]) - 1].record.path, "/made") == 0,
 	   "its frames are in the same modules");
 	test_restored_routines(&former, modules);
+	test_restored_chain(&former, modules);
 	former.depth = 2;
 	former.text[7] = 'x';
 	former.frames[1] = PLH_FRAME(3, 0x5678);
