@@ -107,7 +107,6 @@ after_fork_in_child(void)
 	plh_planned_failure_forget();
 	plh_publication_forget();
 	plh_upkeep_forget();
-	plh_doorbell_forget();
 	plh_guard_held = false;
 	plh_countdown_forget();
 }

@@ -7,7 +7,8 @@
  * A portal's contexts lie below one of its own, so that a census meets them one after the other.
  * What the portal is says the server's table of portals, in which it is looked up by its name, as
  * its context has it.  That is done at the end, for the few that have most.  A portal that is being
- * dropped is not in the table any more, and nothing of it is read.
+ * dropped is not in the table any more, and nothing of it is read.  One that has failed stays there
+ * until its transaction is rolled back, but the text of its statement went with its message.
  *
  * The plan of a portal is read only where it is sure to be there: of a statement that runs, and of
  * one that the executor has not ended.
@@ -95,7 +96,16 @@ plh_census_portals_count(MemoryContext context, PlhLifetime lifetime, int64 byte
 		state.met.bytes += bytes;
 }
 
-/* The portal of a context; NULL if it is being made or dropped. */
+/* The portal of that name, unless it has failed; else NULL. */
+static Portal
+sound_portal(const char *name)
+{
+	Portal		portal = GetPortalByName(name);
+
+	return portal != NULL && portal->status != PORTAL_FAILED ? portal : NULL;
+}
+
+/* The portal of a context; NULL if it is being made or dropped, or has failed. */
 static Portal
 portal_of(MemoryContext context)
 {
@@ -104,7 +114,7 @@ portal_of(MemoryContext context)
 
 	if (name == NULL)
 		return NULL;
-	portal = GetPortalByName(strcmp(name, NAMELESS) == 0 ? "" : name);
+	portal = sound_portal(strcmp(name, NAMELESS) == 0 ? "" : name);
 	return portal != NULL && portal->portalContext == context ? portal : NULL;
 }
 
@@ -186,7 +196,7 @@ plh_census_portals_settle(void)
 	{
 		PlhPortal  *noted = &plh_profile->portals[i];
 		bool		ran = (noted->flags & PLH_PORTAL_RUNS) != 0;
-		Portal		portal = ran ? GetPortalByName(noted->name) : NULL;
+		Portal		portal = ran ? sound_portal(noted->name) : NULL;
 
 		if (ran && (portal == NULL || portal->status == PORTAL_ACTIVE))
 			continue;

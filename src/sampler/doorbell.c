@@ -29,24 +29,25 @@
 
 #include "base/compat.h"
 #include "base/fork.h"
-#include "base/page_layout.h"
 #include "sampler/doorbell.h"
 
-/* The place is young when it is looked for, and the youngest context is the first. */
+/*
+ * Inside palloc no more contexts than these are looked at for the place.  The youngest is first,
+ * and the place is mostly young when it is looked for.
+ */
 #define PLACES_LOOKED_AT 256
 
 static PLH_SET_AT_LOAD void (*answer) (void);
 
-static struct
-{
-	MemoryContext place;		/* NULL: not found yet */
-	bool		is_hung;
-}			state;
-
 static void place_reset(void *arg);
 static void keeper_deleted(void *arg);
 
-/* A child that is forked has its contexts as its parent had them, callbacks included. */
+/*
+ * A child that is forked has its contexts as its parent had them, callbacks included.  What would
+ * be hung in it once more would be called without end.
+ */
+static PLH_SURVIVES_FORK MemoryContext place;	/* NULL: not found yet */
+static PLH_SURVIVES_FORK bool is_hung;
 static PLH_SURVIVES_FORK MemoryContextCallback place_callback = {place_reset};
 static PLH_SURVIVES_FORK MemoryContextCallback keeper_callback = {keeper_deleted};
 
@@ -56,29 +57,35 @@ place_reset(void *arg)
 {
 	MemoryContext keeper;
 
-	state.is_hung = false;
+	is_hung = false;
 	answer();
-	keeper = AllocSetContextCreate(state.place, "pg_leakhunt doorbell", ALLOCSET_SMALL_SIZES);
+	keeper = AllocSetContextCreate(place, "pg_leakhunt doorbell", ALLOCSET_SMALL_SIZES);
 	MemoryContextRegisterResetCallback(keeper, &keeper_callback);
-	state.is_hung = true;
+	is_hung = true;
 }
 
 static void
 keeper_deleted(void *arg)
 {
-	MemoryContextRegisterResetCallback(state.place, &place_callback);
+	MemoryContextRegisterResetCallback(place, &place_callback);
 }
 
-static MemoryContext
-find_place(void)
+/* Look for the place among so many contexts.  Returns false if it is none of them. */
+static bool
+find_place(int most)
 {
-	int			count = 0;
+	place = TopMemoryContext->firstchild;
+	for (int count = 1; place != NULL && strcmp(place->name, PLH_MESSAGES_CONTEXT) != 0; count++)
+		place = count < most ? place->nextchild : NULL;
+	return place != NULL;
+}
 
-	for (MemoryContext context = TopMemoryContext->firstchild;
-		 context != NULL && count < PLACES_LOOKED_AT; context = context->nextchild, count++)
-		if (strcmp(context->name, PLH_MESSAGES_CONTEXT) == 0)
-			return context;
-	return NULL;
+/* Hang the bell in the place, which was found. */
+static void
+hang(void)
+{
+	MemoryContextRegisterResetCallback(place, &place_callback);
+	is_hung = true;
 }
 
 /* Only processes that check for interrupts as sessions do can hear it. */
@@ -91,37 +98,33 @@ can_hear(void)
 void
 plh_doorbell_hang(void)
 {
-	if (state.is_hung || !can_hear())
+	if (is_hung || !can_hear())
 		return;
-	state.place = find_place();
-	if (state.place == NULL)
+	if (find_place(PLACES_LOOKED_AT))
+		hang();
+	else
 	{
 		ParallelMessagePending = true;
 		InterruptPending = true;
-		return;
 	}
-	MemoryContextRegisterResetCallback(state.place, &place_callback);
-	state.is_hung = true;
 }
 
 void
 plh_doorbell_hang_at_once(void)
 {
-	if (state.is_hung || !can_hear() || ParallelContextActive())
+	if (is_hung || !can_hear() || ParallelContextActive())
 		return;
-	if (find_place() == NULL)
+	if (!find_place(PG_INT32_MAX))
+	{
 		PLH_READ_MESSAGES();
-	plh_doorbell_hang();
+		(void) find_place(PLACES_LOOKED_AT);
+	}
+	if (place != NULL)
+		hang();
 }
 
 void
 plh_doorbell_start(void (*function) (void))
 {
 	answer = function;
-}
-
-PLH_EVERY_PROCESS void
-plh_doorbell_forget(void)
-{
-	memset(&state, 0, sizeof(state));
 }

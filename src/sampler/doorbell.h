@@ -17,5 +17,3 @@ extern void plh_doorbell_hang(void);
 
 /* Hang it now.  Called outside of palloc. */
 extern void plh_doorbell_hang_at_once(void);
-
-extern void plh_doorbell_forget(void);

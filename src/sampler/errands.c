@@ -6,13 +6,13 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
+#include <unistd.h>
 
 #include "base/fork.h"
 #include "base/process_facts.h"
 #include "sampler/errands.h"
 
-/* A child looks once, and finds that it was not asked. */
+/* A child that is forked looks once, and finds that it was not asked. */
 PLH_SURVIVES_FORK uint32 plh_errands_seen[PLH_ERRANDS];
 
 /* The place of a process, which it may share with others. */
@@ -29,12 +29,13 @@ has_reached(uint32 number, uint32 least)
 	return (int32) (number - least) >= 0;
 }
 
-/* Is it this process that the place is of? */
+/* Is it this process that the place is of?  MyProcPid may be its parent's. */
 static bool
 is_own(const PlhControlErrand *place)
 {
-	return place->pid == MyProcPid &&
-		place->process_start == plh_process_facts_start_ticks(MyProcPid);
+	int			pid = getpid();
+
+	return place->pid == pid && place->process_start == plh_process_facts_start_ticks(pid);
 }
 
 uint32
@@ -47,7 +48,7 @@ plh_errands_asked(PlhErrand errand)
 		return 0;
 	plh_errands_seen[errand] = pg_atomic_read_u32(&plh_control_file->errand_requests[errand]);
 	pg_read_barrier();
-	place = place_of(errand, MyProcPid);
+	place = place_of(errand, getpid());
 	requested = pg_atomic_read_u32(&place->requested);
 	return !is_own(place) || has_reached(pg_atomic_read_u32(&place->done), requested) ?
 		0 : requested;
@@ -56,7 +57,7 @@ plh_errands_asked(PlhErrand errand)
 void
 plh_errands_done(PlhErrand errand, uint32 request, int64 result)
 {
-	PlhControlErrand *place = place_of(errand, MyProcPid);
+	PlhControlErrand *place = place_of(errand, getpid());
 
 	place->result = result;
 	pg_write_barrier();

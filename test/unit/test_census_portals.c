@@ -117,6 +117,24 @@ test_running(void)
 	   "what ran and is there when the message is over is open then");
 }
 
+/* A portal that has failed stays in the table until ROLLBACK, without the text of its message. */
+static void
+test_failed(void)
+{
+	portals[4].status = PORTAL_ACTIVE;
+	count_portals();
+	portals[4].status = PORTAL_FAILED;
+	portals[4].sourceText = NULL;
+	plh_census_portals_settle();
+	ok(plh_profile->portals_noted == 0 && plh_profile->portal_count == 2,
+	   "a statement that has failed is no open cursor");
+	portals[4].sourceText = "of a message that is over";
+	count_portals();
+	ok(plh_profile->portals_noted == 0 && plh_profile->portal_count == 2 &&
+	   plh_profile->portal_bytes == 30 * KB, "nor is it one at the next count, or its text read");
+	portals[4].status = PORTAL_READY;
+}
+
 /* A plan of one sort, below two workers. */
 static Sort sort = {.plan.type = T_Sort};
 static Gather gather = {.plan = {.type = T_Gather,.lefttree = &sort.plan},.num_workers = 2};
@@ -188,6 +206,7 @@ test_census_portals(void)
 	open_portal(4, &all, "e", 50 * KB);
 	test_noted();
 	test_running();
+	test_failed();
 	test_plans();
 	test_bounds();
 	memset(portals, 0, sizeof(portals));

@@ -14,7 +14,7 @@
 #include "base/compat.h"
 
 static MemoryContextData top;
-static MemoryContextData place;
+static MemoryContextData messages;
 static MemoryContextData keeper;
 static bool has_workers;
 static int	keepers;			/* that were made */
@@ -83,17 +83,17 @@ reset(MemoryContext context)
 static void
 read_stub(void)
 {
-	if (place.name == NULL)
+	if (messages.name == NULL)
 	{
-		place.name = PLH_MESSAGES_CONTEXT;
-		place.isReset = true;
-		place.nextchild = top.firstchild;
-		top.firstchild = &place;
+		messages.name = PLH_MESSAGES_CONTEXT;
+		messages.isReset = true;
+		messages.nextchild = top.firstchild;
+		top.firstchild = &messages;
 	}
 	else
-		reset(&place);
+		reset(&messages);
 	ParallelMessagePending = false;
-	reset(&place);
+	reset(&messages);
 }
 
 #undef AllocSetContextCreate
@@ -125,10 +125,11 @@ static void
 start_again(void)
 {
 	memset(&top, 0, sizeof(top));
-	memset(&place, 0, sizeof(place));
+	memset(&messages, 0, sizeof(messages));
 	ParallelMessagePending = false;
 	InterruptPending = false;
-	plh_doorbell_forget();
+	place = NULL;
+	is_hung = false;
 	answers = keepers = 0;
 }
 
@@ -137,18 +138,18 @@ test_hanging(void)
 {
 	start_again();
 	plh_doorbell_hang();
-	ok(!state.is_hung && ParallelMessagePending && InterruptPending,
+	ok(!is_hung && ParallelMessagePending && InterruptPending,
 	   "where the server has no place yet, it is asked for one");
-	ok(answers_to_a_ring() == 0 && place.name != NULL, "which it makes");
+	ok(answers_to_a_ring() == 0 && messages.name != NULL, "which it makes");
 	plh_doorbell_hang();
-	ok(state.is_hung && answers == 0, "and then the bell is hung");
+	ok(is_hung && answers == 0, "and then the bell is hung");
 	for (int i = 0; i < 5; i++)
 		(void) answers_to_a_ring();
-	ok(answers == 2 && state.is_hung && place.firstchild == &keeper && place.isReset,
+	ok(answers == 2 && is_hung && messages.firstchild == &keeper && messages.isReset,
 	   "it is heard at each ring, before messages and after");
 	keepers = 0;
 	plh_doorbell_hang();
-	ok(keepers == 0 && place.reset_cbs == NULL, "it is hung once");
+	ok(keepers == 0 && messages.reset_cbs == NULL, "it is hung once");
 }
 
 static void
@@ -157,10 +158,10 @@ test_hanging_at_once(void)
 	start_again();
 	has_workers = true;
 	plh_doorbell_hang_at_once();
-	ok(!state.is_hung && place.name == NULL, "messages of workers are not read before their time");
+	ok(!is_hung && messages.name == NULL, "messages of workers are not read before their time");
 	has_workers = false;
 	plh_doorbell_hang_at_once();
-	ok(state.is_hung && answers_to_a_ring() > 0, "a process that may become idle hears it from then on");
+	ok(is_hung && answers_to_a_ring() > 0, "a process that may become idle hears it from then on");
 }
 
 /* One that checks for interrupts in another way, or is no child of the server. */
@@ -171,7 +172,7 @@ test_deaf(void)
 	MyProc = NULL;
 	plh_doorbell_hang();
 	plh_doorbell_hang_at_once();
-	ok(!InterruptPending && place.name == NULL, "a process that the server does not know hears nothing");
+	ok(!InterruptPending && messages.name == NULL, "a process that the server does not know hears nothing");
 	MyProc = &proc;
 	IsUnderPostmaster = false;
 	plh_doorbell_hang();
@@ -190,12 +191,15 @@ test_search(void)
 	for (int i = 0; i < PLACES_LOOKED_AT; i++)
 	{
 		others[i].name = "another";
-		others[i].nextchild = i + 1 < PLACES_LOOKED_AT ? &others[i + 1] : &place;
+		others[i].nextchild = i + 1 < PLACES_LOOKED_AT ? &others[i + 1] : &messages;
 	}
 	top.firstchild = &others[1];
-	ok(find_place() == &place, "the place is found among others");
+	ok(find_place(PLACES_LOOKED_AT) && place == &messages, "the place is found among others");
 	top.firstchild = &others[0];
-	ok(find_place() == NULL, "but is not looked for among thousands");
+	plh_doorbell_hang();
+	ok(!is_hung && InterruptPending, "but is not looked for among thousands inside palloc");
+	plh_doorbell_hang_at_once();
+	ok(is_hung && answers_to_a_ring() > 0, "elsewhere it is");
 }
 
 void
@@ -211,7 +215,6 @@ test_doorbell(void)
 	test_hanging_at_once();
 	test_deaf();
 	test_search();
-	plh_doorbell_forget();
 	TopMemoryContext = before;
 	MyProc = proc_before;
 }

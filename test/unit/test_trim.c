@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include <malloc.h>
+#include <unistd.h>
 
 #include "miscadmin.h"
 
@@ -38,6 +39,10 @@ release_stub(void)
 	freed_in_malloc = 0;
 }
 
+/* The process itself; a child that it forks goes by MyProcPid of its parent. */
+static bool is_child;
+
+#define getpid() (MyProcPid + (is_child ? 1 : 0))
 #define plh_process_facts_rss_anon_bytes rss_stub
 #define plh_process_facts_start_ticks start_stub
 #define plh_allocator_release release_stub
@@ -93,6 +98,22 @@ test_others(void)
 	ok(plh_errands_asked(PLH_ERRAND_TRIM) == request, "which go round, and the next is higher");
 }
 
+/* What a process is asked is not done by a child that it forks, as a language may do. */
+static void
+test_child(void)
+{
+	int64		bytes;
+	uint32		request = plh_errands_ask(PLH_ERRAND_COUNT, MyProcPid);
+
+	is_child = true;
+	ok(plh_errands_asked(PLH_ERRAND_COUNT) == 0, "a child is not asked for its parent");
+	is_child = false;
+	plh_errands_seen[PLH_ERRAND_COUNT] = 0;
+	ok(plh_errands_asked(PLH_ERRAND_COUNT) == request &&
+	   !plh_errands_is_done(PLH_ERRAND_COUNT, MyProcPid, request, &bytes), "who is asked as before");
+	plh_errands_done(PLH_ERRAND_COUNT, request, 0);
+}
+
 /* Of those that ask a process at the same time none waits in vain. */
 static void
 test_several(void)
@@ -132,6 +153,7 @@ test_trim(void)
 	plh_control_file = calloc(1, sizeof(PlhControlFile));
 	test_requests();
 	test_others();
+	test_child();
 	test_several();
 	free(plh_control_file);
 	plh_control_file = file;
