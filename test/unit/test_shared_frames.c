@@ -73,6 +73,10 @@ test_recursion(void)
 	ok(plh_shared_frames_is_site(&frames, plh_shared_frames_next(&frames, NULL)),
 	   "and a call site that all of them have is one");
 	begin();
+	add(70, "am");
+	add(30, "bqqqm");
+	ok(strcmp(shared(), "m") == 0, "a recursion makes no stack count more than once");
+	begin();
 	add(50, "abcm");
 	add(50, "acbm");
 	ok(strcmp(shared(), "abcm") == 0, "functions that call each other are shared in any order");
