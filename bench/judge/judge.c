@@ -268,7 +268,7 @@ free_findings(PlhFindings *findings)
 void
 look(Process *process)
 {
-	static const PlhCauses causes = {stacks_find_causes, NULL};
+	static const PlhCauses causes = {stacks_find_causes, stacks_find_origins, NULL};
 	PlhFindings *findings;
 
 	if (process->held_bytes < last.held_bytes * (1.0 + LOOK_PART) &&

@@ -131,3 +131,17 @@ stacks_find_causes(void *arg, const PlhShare *sites, int count, uint32 *causes)
 		if (causes[i] == 0)
 			find_by_call_site(sites, count, i, causes);
 }
+
+void
+stacks_find_origins(void *arg, const PlhShare *sites, int count, PlhSiteOrigin *origins)
+{
+	uint32	   *functions = palloc(sizeof(uint32) * count);
+
+	stacks_find_causes(arg, sites, count, functions);
+	for (int i = 0; i < count; i++)
+		origins[i] = (PlhSiteOrigin)
+	{
+		functions[i], false
+	};
+	pfree(functions);
+}

@@ -24,4 +24,8 @@ extern int	stacks_function(int who);
 /* What PlhCauses.find is for these. */
 extern void stacks_find_causes(void *arg, const PlhShare *sites, int count, uint32 *causes);
 
+/* And find_origins: they have no phases. */
+extern void stacks_find_origins(void *arg, const PlhShare *sites, int count,
+								PlhSiteOrigin *origins);
+
 #endif							/* STACKS_H */

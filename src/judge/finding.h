@@ -95,13 +95,25 @@ typedef struct PlhFinding
 	};
 } PlhFinding;
 
+/* What a call site of a statement is part of. */
+typedef struct PlhSiteOrigin
+{
+	uint32		function;		/* the same number, from 1 on, of sites at
+								 * which one function allocates for itself; 0:
+								 * none is known that does */
+	bool		is_unlimited;	/* no setting limits what is allocated there */
+} PlhSiteOrigin;
+
 /*
  * Who knows which functions sites have in their stacks.  "find" gives sites of one cause the same
- * number, from 1 on, and 0 to those of which it knows none.
+ * number, from 1 on, and 0 to those of which it knows none; "find_origins" is about sites of a
+ * statement.
  */
 typedef struct PlhCauses
 {
 	void		(*find) (void *arg, const PlhShare *sites, int count, uint32 *causes);
+	void		(*find_origins) (void *arg, const PlhShare *sites, int count,
+								 PlhSiteOrigin *origins);
 	void	   *arg;
 } PlhCauses;
 

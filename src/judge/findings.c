@@ -13,6 +13,7 @@
 #include "judge/findings.h"
 #include "judge/one_cause.h"
 #include "judge/site_suspects.h"
+#include "judge/statement_functions.h"
 #include "reader/collections.h"
 
 /* What fewer subtransactions hold is not for their number. */
@@ -236,7 +237,7 @@ judge_statement(PlhJudge *judge)
 		!plh_statement_suspect_judge(&finding, &judge->statement, account, header,
 									 judge->counted_to))
 		return;
-	finding.site = judge->shares[0].site;
+	finding.site = judge->statement_site;
 	finding.statement.part = main_part(account, header);
 	finding.context = finding.statement.part != NULL ? finding.statement.part->largest :
 		largest_contexts(account, header);
@@ -455,9 +456,12 @@ plh_findings_make_by_cause(const PlhProfileImage *image, const PlhBaseline *base
 	judge.room = 8;
 	judge.findings = findings;
 	findings->list = palloc(sizeof(PlhFinding) * judge.room);
+	judge.statement_site_room = 64;
+	judge.statement_sites = palloc(sizeof(PlhStatementSite) * judge.statement_site_room);
 	findings->account = plh_account_make(image);
 	plh_site_suspects_judge(&judge);
 	plh_one_cause_merge(&judge);
+	plh_statement_functions_add_up(&judge);
 	judge_families(&judge);
 	judge_statement(&judge);
 	judge_process(&judge);

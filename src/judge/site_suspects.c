@@ -285,6 +285,24 @@ keep_share(PlhShare *shares, const PlhSiteRecord *site, int64 bytes)
 	shares[place].bytes = bytes;
 }
 
+/* Note sites of one stack and context for those who know functions. */
+static void
+note_statement_site(PlhJudge *judge, const PlhSuspectFacts *sum, const PlhSiteRecord *largest)
+{
+	if (judge->causes == NULL)
+		return;
+	judge->statement_sites = plh_array_grow(judge->statement_sites, judge->statement_site_count,
+											&judge->statement_site_room,
+											sizeof(PlhStatementSite));
+	judge->statement_sites[judge->statement_site_count++] = (PlhStatementSite)
+	{
+		{
+			largest, sum->live_bytes
+		},
+			sum->live_variance, sum->live_samples
+	};
+}
+
 /* Add sites of one stack and context, which end with a statement, to what it holds. */
 static void
 add_to_statement(PlhJudge *judge, const PlhSuspectFacts *sum, const PlhSiteRecord *largest)
@@ -302,15 +320,16 @@ add_to_statement(PlhJudge *judge, const PlhSuspectFacts *sum, const PlhSiteRecor
 	{
 		statement->limit = plh_statement_limit_kind(judge->image, largest);
 		statement->limit_bytes = sum->limit_bytes;
+		judge->statement_site = largest;
 	}
 	keep_share(judge->shares, largest, sum->live_bytes);
+	family = plh_site_suspects_family(judge->image, largest);
+	if (family != NULL && family->kind == PLH_FAMILY_NODES)
+		return;
 	known = sum->live_bytes -
 		(int64) plh_sampling_error_bytes(sum->live_variance, sum->live_bytes, sum->live_samples);
-	if (known <= statement->largest_bytes)
-		return;
-	family = plh_site_suspects_family(judge->image, largest);
-	if (family == NULL || family->kind != PLH_FAMILY_NODES)
-		statement->largest_bytes = known;
+	statement->largest_bytes = Max(statement->largest_bytes, known);
+	note_statement_site(judge, sum, largest);
 }
 
 /* Judge sites of one stack and context that last, one by one or together. */

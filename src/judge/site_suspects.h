@@ -19,6 +19,14 @@ typedef struct PlhGroupedSite
 	const PlhSiteRecord *site;
 } PlhGroupedSite;
 
+/* What sites of one stack and context hold of a statement. */
+typedef struct PlhStatementSite
+{
+	PlhShare	share;
+	double		variance;
+	int64		samples;
+} PlhStatementSite;
+
 /* The facts that all sites of an image are judged by, and the suspects so far. */
 typedef struct PlhJudge
 {
@@ -32,6 +40,11 @@ typedef struct PlhJudge
 	int			room;			/* of the list */
 	PlhStatementSamples statement;	/* what samples tell of it */
 	PlhShare	shares[PLH_SHARES]; /* its largest sites */
+	PlhStatementSite *statement_sites;	/* all of them, if functions are known */
+	int			statement_site_count;
+	int			statement_site_room;
+	const PlhSiteRecord *statement_site;	/* that the statement is named
+											 * after; NULL: there is none */
 	const PlhCauses *causes;	/* who knows functions; NULL: nobody does */
 } PlhJudge;
 

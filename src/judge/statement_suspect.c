@@ -112,7 +112,8 @@ is_beyond(const PlhFinding *finding, const PlhStatementSamples *samples, int64 s
 		(statement->nodes > PLH_SUSPECT_MANY_LIMITS / 2 &&
 		 statement->node_bytes > PLH_SUSPECT_MANY_LIMITS * limit) ||
 		rest > most_limits(statement->limit) * limit ||
-		Min(statement->unlimited_bytes, sure) >= PLH_SUSPECT_SURE_BYTES ||
+		Min(Max(statement->unlimited_bytes, samples->unlimited_bytes), sure) >=
+		PLH_SUSPECT_SURE_BYTES ||
 		(samples->largest_bytes > PLH_SUSPECT_QUERY_LIMITS * limit &&
 		 samples->largest_bytes >= PLH_SUSPECT_LARGE_BYTES / 2);
 }

@@ -16,8 +16,10 @@ typedef struct PlhStatementSamples
 	int64		bytes;			/* live */
 	int64		samples;
 	double		variance;
-	int64		largest_bytes;	/* of the site that holds most, over all
-								 * statements, and that no node's limit covers */
+	int64		largest_bytes;	/* of the site or function that holds most,
+								 * over all statements, and that no node's
+								 * limit covers */
+	int64		unlimited_bytes;	/* of all sites that no setting limits */
 	PlhLimitKind limit;			/* of the largest site */
 	int64		limit_bytes;	/* that it may hold and be no suspect */
 } PlhStatementSamples;

@@ -16,6 +16,7 @@
 #include "reader/database_text.h"
 #include "report/blamed_code.h"
 #include "report/listed_site.h"
+#include "report/node_memory.h"
 #include "report/shared_function.h"
 #include "stack/allocation_wrappers.h"
 
@@ -325,60 +326,145 @@ keep_blamed(NamedStack *stack)
 	return library;
 }
 
-/* Give those of a library a number that have its innermost shared function. */
-static void
-find_by_library(const NamedStack *stacks, const PlhShare *sites, int count,
-				const char *const *libraries, int first, uint32 *causes)
+/* Sites that become causes, the stacks of these, and the libraries to blame. */
+typedef struct Grouping
+{
+	const PlhShare *sites;
+	NamedStack *stacks;
+	const char **libraries;
+	bool	   *asked;			/* its library was looked at */
+	uint32	   *causes;			/* of each; 0: none so far */
+	int			count;
+	uint32		numbers;		/* of causes so far */
+} Grouping;
+
+/* Is a site still without a cause, of the library of another one, and as long-lived? */
+static bool
+is_left(const Grouping *grouping, int first, int index)
+{
+	return grouping->causes[index] == 0 &&
+		grouping->sites[index].site->key.lifetime == grouping->sites[first].site->key.lifetime &&
+		plh_texts_are_same(grouping->libraries[index], grouping->libraries[first]);
+}
+
+/*
+ * Make one cause of those of a library that have its innermost shared function.  Returns false
+ * where there is none.
+ */
+static bool
+find_shared(Grouping *grouping, PlhSharedFrame *places, int first)
 {
 	PlhSharedFrames frames;
 	const PlhSharedFrame *frame;
 
-	plh_shared_frames_begin(&frames, palloc0(sizeof(PlhSharedFrame) * FUNCTIONS), FUNCTIONS);
-	for (int i = first; i < count; i++)
-		if (plh_texts_are_same(libraries[i], libraries[first]) &&
-			sites[i].site->key.lifetime == sites[first].site->key.lifetime)
-			add_stack(&frames, &stacks[i]);
+	memset(places, 0, sizeof(PlhSharedFrame) * FUNCTIONS);
+	plh_shared_frames_begin(&frames, places, FUNCTIONS);
+	for (int i = first; i < grouping->count; i++)
+		if (is_left(grouping, first, i))
+			add_stack(&frames, &grouping->stacks[i]);
 	frame = plh_shared_frames_next(&frames, NULL);
-	for (int i = first; frame != NULL && frame->stacks > 1 && i < count; i++)
-		if (plh_texts_are_same(libraries[i], libraries[first]) &&
-			sites[i].site->key.lifetime == sites[first].site->key.lifetime &&
-			has_function(&stacks[i], frame->id))
-			causes[i] = first + 1;
-	pfree(frames.places);
+	if (frame == NULL || frame->stacks < 2)
+		return false;
+	grouping->numbers++;
+	for (int i = first; i < grouping->count; i++)
+		if (is_left(grouping, first, i) && has_function(&grouping->stacks[i], frame->id))
+			grouping->causes[i] = grouping->numbers;
+	return true;
 }
 
-/* Give those that have their call site in one function a number, too. */
+/* Find the causes of each library.  Each has four fifths of what is left, so these are few. */
 static void
-find_by_call_site(const NamedStack *stacks, int count, int first, uint32 *causes)
+find_by_library(Grouping *grouping)
 {
-	uint64		id = stacks[first].ids[stacks[first].text.site_frame];
+	PlhSharedFrame *places = palloc(sizeof(PlhSharedFrame) * FUNCTIONS);
 
-	if (id == 0 || stacks[first].text.frames[stacks[first].text.site_frame].function == NULL)
+	for (int first = 0; first < grouping->count; first++)
+	{
+		if (grouping->libraries[first] == NULL || grouping->asked[first])
+			continue;
+		for (int i = first; i < grouping->count; i++)
+			grouping->asked[i] = grouping->asked[i] || is_left(grouping, first, i);
+		while (find_shared(grouping, places, first))
+			;
+	}
+	pfree(places);
+}
+
+/* Is it to be told which function a call site lies in? */
+static bool
+has_named_site(const NamedStack *stack)
+{
+	return stack->text.frame_count > 0 && stack->ids[stack->text.site_frame] != 0 &&
+		stack->text.frames[stack->text.site_frame].function != NULL;
+}
+
+/* Make one cause of those that have their call site in one function. */
+static void
+find_by_call_site(Grouping *grouping, int first)
+{
+	const NamedStack *lead = &grouping->stacks[first];
+
+	if (!has_named_site(lead))
 		return;
-	for (int i = first; i < count; i++)
-		if (causes[i] == 0 && stacks[i].ids[stacks[i].text.site_frame] == id)
-			causes[i] = first + 1;
+	grouping->numbers++;
+	for (int i = first; i < grouping->count; i++)
+	{
+		const NamedStack *stack = &grouping->stacks[i];
+
+		if (grouping->causes[i] == 0 && has_named_site(stack) &&
+			stack->ids[stack->text.site_frame] == lead->ids[lead->text.site_frame])
+			grouping->causes[i] = grouping->numbers;
+	}
+}
+
+/* Give those of one cause the same number. */
+static void
+find_causes(NamedStack *stacks, const PlhShare *sites, int count, uint32 *causes)
+{
+	Grouping	grouping = {
+		.sites = sites,.stacks = stacks,.causes = causes,.count = count,
+		.libraries = palloc(sizeof(char *) * count),.asked = palloc0(sizeof(bool) * count)
+	};
+
+	memset(causes, 0, sizeof(uint32) * count);
+	for (int i = 0; i < count; i++)
+		grouping.libraries[i] = keep_blamed(&stacks[i]);
+	find_by_library(&grouping);
+	for (int i = 0; i < count; i++)
+		if (causes[i] == 0)
+			find_by_call_site(&grouping, i);
+	pfree(grouping.asked);
+	pfree(grouping.libraries);
+}
+
+static NamedStack *
+describe_named(PlhNamedCauses *named, const PlhShare *sites, int count)
+{
+	if (named->texts == NULL)
+		named->texts = plh_stack_text_open(named->symbols, named->image);
+	return describe_all(sites, count, named->image, named->texts);
 }
 
 void
 plh_shared_function_causes(void *arg, const PlhShare *sites, int count, uint32 *causes)
 {
-	const PlhNamedCauses *named = arg;
-	NamedStack *stacks = describe_all(sites, count, named->image,
-									  plh_stack_text_open(named->symbols, named->image));
-	const char **libraries = palloc(sizeof(char *) * count);
+	NamedStack *stacks = describe_named(arg, sites, count);
+
+	find_causes(stacks, sites, count, causes);
+	pfree(stacks);
+}
+
+void
+plh_shared_function_numbers(PlhNamedCauses *named, const PlhShare *sites, int count,
+							uint32 *functions, PlhStackText *stacks)
+{
+	NamedStack *own = describe_named(named, sites, count);
 
 	for (int i = 0; i < count; i++)
 	{
-		libraries[i] = keep_blamed(&stacks[i]);
-		causes[i] = 0;
+		stacks[i] = own[i].text;
+		own[i].text.frame_count = plh_node_memory_own_frames(&stacks[i]);
 	}
-	for (int i = 0; i < count; i++)
-		if (libraries[i] != NULL && causes[i] == 0)
-			find_by_library(stacks, sites, count, libraries, i, causes);
-	for (int i = 0; i < count; i++)
-		if (causes[i] == 0)
-			find_by_call_site(stacks, count, i, causes);
-	pfree(libraries);
-	pfree(stacks);
+	find_causes(own, sites, count, functions);
+	pfree(own);
 }

@@ -52,8 +52,16 @@ typedef struct PlhNamedCauses
 {
 	const PlhProfileImage *image;
 	PlhSymbols *symbols;
+	PlhStackTexts *texts;		/* NULL: not needed so far */
 } PlhNamedCauses;
 
 /* What PlhCauses.find is, for such an argument. */
 extern void plh_shared_function_causes(void *arg, const PlhShare *sites, int count,
 									   uint32 *causes);
+
+/*
+ * The same of sites of a statement: what its plan's nodes allocate has no such function.  "stacks"
+ * become the texts of their stacks.
+ */
+extern void plh_shared_function_numbers(PlhNamedCauses *named, const PlhShare *sites,
+										int count, uint32 *functions, PlhStackText *stacks);

@@ -13,14 +13,15 @@
 #include "report/context_list.h"
 #include "report/shared_function.h"
 #include "telling/site_family.h"
+#include "telling/site_origins.h"
 #include "telling/image_findings.h"
 
 PlhFindings *
 plh_image_findings_make(const PlhProfileImage *image, const PlhBaseline *baseline,
 						TimestampTz counted_to, PlhSymbols *symbols)
 {
-	PlhNamedCauses named = {image, symbols};
-	const PlhCauses causes = {plh_shared_function_causes, &named};
+	PlhNamedCauses named = {image, symbols, NULL};
+	const PlhCauses causes = {plh_shared_function_causes, plh_site_origins_find, &named};
 
 	return plh_findings_make_by_cause(image, baseline, counted_to,
 									  symbols == NULL ? NULL : &causes);

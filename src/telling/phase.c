@@ -21,6 +21,7 @@ static const struct
 								 * tell more */
 	PlhSentence help;
 	const char *const *functions;
+	bool		is_unlimited;	/* by settings */
 }			phases[PLH_PHASES] = {
 
 	[PLH_PHASE_UNKNOWN] = {
@@ -31,30 +32,33 @@ static const struct
 		FUNCTIONS("raw_parser", "base_yyparse", "pg_parse_query", "parse_analyze_fixedparams",
 				  "parse_analyze_varparams", "parse_analyze_withcb", "parse_sub_analyze",
 				  "transformTopLevelStmt", "transformStmt", "pg_analyze_and_rewrite_fixedparams",
-				  "pg_analyze_and_rewrite_varparams", "pg_analyze_and_rewrite_withcb")
+				  "pg_analyze_and_rewrite_varparams", "pg_analyze_and_rewrite_withcb"),
+		true
 	},
 	[PLH_PHASE_REWRITING] = {
 		"rewriting", PLH_PHASE_UNKNOWN, PLH_SAYS_phase_rewriting, PLH_SAYS_help_rewriting,
-		FUNCTIONS("QueryRewrite", "pg_rewrite_query")
+		FUNCTIONS("QueryRewrite", "pg_rewrite_query"), true
 	},
 	[PLH_PHASE_PLANNING] = {
 		"planning", PLH_PHASE_UNKNOWN, PLH_SAYS_phase_planning, PLH_SAYS_help_planning,
 		FUNCTIONS("planner", "standard_planner", "pg_plan_query", "subquery_planner",
-				  "query_planner")
+				  "query_planner"), true
 	},
 	[PLH_PHASE_PLANNING_JOINS] = {
 		"planning of joins", PLH_PHASE_PLANNING, PLH_SAYS_phase_joins, PLH_SAYS_help_joins,
 		FUNCTIONS("standard_join_search", "join_search_one_level", "make_join_rel",
-				  "add_paths_to_joinrel", "geqo")
+				  "add_paths_to_joinrel", "geqo"), true
 	},
 	[PLH_PHASE_PLANNING_PARTITIONS] = {
 		"planning of partitions", PLH_PHASE_PLANNING, PLH_SAYS_phase_partitions,
 		PLH_SAYS_help_partitions,
-		FUNCTIONS("expand_inherited_rtentry", "build_child_join_rel", "add_paths_to_append_rel")
+		FUNCTIONS("expand_inherited_rtentry", "build_child_join_rel",
+				  "add_paths_to_append_rel"), true
 	},
 	[PLH_PHASE_STARTING] = {
 		"start of the plan", PLH_PHASE_UNKNOWN, PLH_SAYS_phase_starting, PLH_SAYS_help_starting,
-		FUNCTIONS("ExecutorStart", "standard_ExecutorStart", "ExecInitNode", "ExecFindPartition")
+		FUNCTIONS("ExecutorStart", "standard_ExecutorStart", "ExecInitNode", "ExecFindPartition"),
+		true
 	},
 	[PLH_PHASE_RUNNING] = {
 		"running", PLH_PHASE_UNKNOWN, PLH_SENTENCES, PLH_SENTENCES,
@@ -164,6 +168,12 @@ PlhPhase
 plh_phase_parent(PlhPhase phase)
 {
 	return phases[phase].parent;
+}
+
+bool
+plh_phase_is_unlimited(PlhPhase phase)
+{
+	return phases[phase].is_unlimited;
 }
 
 const char *

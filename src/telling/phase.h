@@ -44,6 +44,9 @@ extern PlhPhase plh_phase_of(const PlhStackText *stack, int *frame);
 /* The phase that one is a part of; PLH_PHASE_UNKNOWN: of none. */
 extern PlhPhase plh_phase_parent(PlhPhase phase);
 
+/* Does no setting limit what the server allocates in it, but only what there is to do? */
+extern bool plh_phase_is_unlimited(PlhPhase phase);
+
 /* Its name, for programs; NULL of one that is unknown. */
 extern const char *plh_phase_name(PlhPhase phase);
 

@@ -5,8 +5,9 @@
 -- session also keeps its cache of the tables, which is no leak.
 --
 -- source: https://github.com/timescale/timescaledb/issues/643
--- suspect: @(growing|query) *
+-- suspect: ?(growing *)query *
 -- says: partition|executor
+-- says: The memory is freed when the statement ends
 -- says: WITH added AS
 -- never: larger than the planner expected
 -- never: EXPLAIN the statement: a hash table
