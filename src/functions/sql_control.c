@@ -11,8 +11,6 @@
 #include "common/int.h"
 #include "fmgr.h"
 #include "miscadmin.h"
-#include "pgstat.h"
-#include "storage/latch.h"
 #include "storage/procarray.h"
 #include "storage/procsignal.h"
 #include "utils/builtins.h"
@@ -21,10 +19,10 @@
 #include "utils/timestamp.h"
 
 #include "base/allocator.h"
-#include "base/clock.h"
 #include "base/compat.h"
 #include "base/settings.h"
 #include "functions/sql_access.h"
+#include "functions/sql_errand.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
 #include "process/profile_directory.h"
@@ -34,7 +32,6 @@
 #include "reader/server_processes.h"
 #include "sampler/control.h"
 #include "sampler/countdown.h"
-#include "sampler/errands.h"
 #include "sampler/publication.h"
 
 /* The pid of requests to all processes. */
@@ -45,7 +42,6 @@
 
 /* So long it is waited for memory to be given back. */
 #define TRIM_WAIT_US INT64CONST(5000000)
-#define TRIM_STEP_MS 10
 
 PLH_FUNCTION(pg_leakhunt_start);
 PLH_FUNCTION(pg_leakhunt_start_all);
@@ -423,24 +419,6 @@ check_transactions(int pid)
 	return false;
 }
 
-/* Wait until it is done.  Returns false if that takes too long. */
-static bool
-wait_for(int pid, uint32 request, int64 *bytes)
-{
-	int64		until_us = plh_clock_us(CLOCK_MONOTONIC) + TRIM_WAIT_US;
-
-	while (!plh_errands_is_done(PLH_ERRAND_TRIM, pid, request, bytes))
-	{
-		if (plh_clock_us(CLOCK_MONOTONIC) >= until_us)
-			return false;
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | WL_TIMEOUT,
-						 TRIM_STEP_MS, PG_WAIT_EXTENSION);
-		ResetLatch(MyLatch);
-		CHECK_FOR_INTERRUPTS();
-	}
-	return true;
-}
-
 /* Have another process, or this one, do it. */
 static bool
 have_trimmed(int pid, int64 *bytes)
@@ -458,7 +436,7 @@ have_trimmed(int pid, int64 *bytes)
 		plh_trim_if_asked();
 	else
 		(void) SendProcSignal(pid, PROCSIG_CATCHUP_INTERRUPT, -1);
-	return wait_for(pid, request, bytes);
+	return plh_sql_errand_wait(PLH_ERRAND_TRIM, pid, request, TRIM_WAIT_US, bytes);
 }
 
 /*

@@ -7,12 +7,11 @@
  */
 #include "postgres.h"
 
-#include "utils/hsearch.h"
-
 #include "functions/sql_access.h"
 #include "functions/sql_kept.h"
 #include "profile/statement_entries.h"
 #include "profile/statements_file.h"
+#include "reader/collections.h"
 
 /* What a statement has left in a session. */
 typedef struct Left
@@ -46,11 +45,7 @@ note_site(HTAB *left, const PlhSiteRecord *site)
 static HTAB *
 add_up_sites(const PlhProfileImage *image)
 {
-	HASHCTL		control = {
-		.keysize = sizeof(uint32),.entrysize = sizeof(Left),.hcxt = CurrentMemoryContext
-	};
-	HTAB	   *left = hash_create("what statements have left", 256, &control,
-								   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	HTAB	   *left = plh_hash_table("pg_leakhunt kept bytes", sizeof(uint32), sizeof(Left));
 	const PlhSiteRecord *site;
 	uint32		position = 0;
 
@@ -69,6 +64,7 @@ listed_as(const Listed *listed, const PlhProfileImage *image, uint32 offset)
 		.role_oid = image->header->role_oid
 	};
 	const PlhStatementEntry *entry;
+	PlhListedStatement *found;
 	uint32		index;
 
 	if (statement == NULL)
@@ -78,7 +74,10 @@ listed_as(const Listed *listed, const PlhProfileImage *image, uint32 offset)
 	part.text_bytes = statement->text_bytes;
 	entry = plh_statement_entries_find(&part);
 	index = entry == NULL ? listed->count : entry - plh_statements_file->entries;
-	return index < listed->count ? listed->statements[index] : NULL;
+	found = index < listed->count ? listed->statements[index] : NULL;
+
+	/* its place may be another one's since the list was made */
+	return found != NULL && found->entry.born == entry->born ? found : NULL;
 }
 
 /* PlhProfileVisitor */
@@ -100,6 +99,7 @@ add_session(PlhProfileImage *image, void *arg)
 		if (statement != NULL)
 			statement->kept_bytes += one->bytes;
 	}
+	hash_destroy(left);
 }
 
 void

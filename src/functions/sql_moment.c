@@ -8,24 +8,18 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "pgstat.h"
-#include "storage/latch.h"
 #include "storage/procsignal.h"
 
-#include "base/clock.h"
 #include "functions/sql_access.h"
+#include "functions/sql_errand.h"
 #include "functions/sql_moment.h"
 #include "process/profile_directory.h"
 #include "reader/profile_reader.h"
 #include "sampler/doorbell.h"
-#include "sampler/errands.h"
 #include "sampler/upkeep.h"
 
-/* It is waited for this long.  Most answers come within the first of the short steps. */
+/* It is waited for this long. */
 #define WAIT_US 200000
-#define SHORT_STEP_US 50
-#define SHORT_STEPS 20
-#define STEP_MS 5
 
 /* May the caller look at it, and is there an answer to be seen? */
 static bool
@@ -37,35 +31,11 @@ may_ask(int pid)
 		plh_sql_access_shows(plh_sql_access_sees_all(), image->header);
 }
 
-static void
-wait_a_step(int step)
-{
-	if (step < SHORT_STEPS)
-		pg_usleep(SHORT_STEP_US);
-	else
-	{
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | WL_TIMEOUT,
-						 STEP_MS, PG_WAIT_EXTENSION);
-		ResetLatch(MyLatch);
-	}
-	CHECK_FOR_INTERRUPTS();
-}
-
-static void
-wait_for(int pid, uint32 request)
-{
-	int64		until_us = plh_clock_us(CLOCK_MONOTONIC) + WAIT_US;
-	int64		result;
-
-	for (int step = 0; !plh_errands_is_done(PLH_ERRAND_COUNT, pid, request, &result) &&
-		 plh_clock_us(CLOCK_MONOTONIC) < until_us; step++)
-		wait_a_step(step);
-}
-
 void
 plh_sql_moment_of(int pid)
 {
 	uint32		request;
+	int64		result;
 
 	if (pid <= 0 || !may_ask(pid))
 		return;
@@ -75,5 +45,5 @@ plh_sql_moment_of(int pid)
 	if (pid == MyProcPid)
 		plh_upkeep_if_asked();
 	else if (SendProcSignal(pid, PLH_DOORBELL, -1) == 0)
-		wait_for(pid, request);
+		(void) plh_sql_errand_wait(PLH_ERRAND_COUNT, pid, request, WAIT_US, &result);
 }

@@ -13,25 +13,11 @@ static bool
 is_of(const PlhFinding *finding, const PlhProfileImage *image, const PlhSiteRecord *site)
 {
 	const PlhFamilyAccount *family = plh_finding_family(finding);
-	bool		is_lasting = plh_lifetime_is_lasting(site->key.lifetime);
 
-	if (family == NULL)
-		return finding->kind == PLH_KIND_STATEMENT ? !is_lasting : site == finding->site;
-	if (is_lasting != family->lasting)
-		return false;
-	if (family->family == NULL)
-		return site->key.context_name == family->largest->context_name;
-	return plh_site_suspects_family(image, site) == family->family;
-}
-
-/* qsort comparator: the largest first. */
-static int
-compare_shares(const void *a, const void *b)
-{
-	const PlhShare *left = a;
-	const PlhShare *right = b;
-
-	return left->bytes > right->bytes ? -1 : left->bytes < right->bytes;
+	if (family != NULL)
+		return plh_site_suspects_is_in(image, site, family);
+	return finding->kind == PLH_KIND_STATEMENT ? !plh_lifetime_is_lasting(site->key.lifetime) :
+		site == finding->site;
 }
 
 PlhShare *
@@ -61,6 +47,6 @@ plh_finding_sites(const PlhFinding *finding, const PlhProfileImage *image, int *
 			next.site, bytes
 		};
 	}
-	qsort(shares, *count, sizeof(PlhShare), compare_shares);
+	qsort(shares, *count, sizeof(PlhShare), plh_site_facts_compare_shares);
 	return shares;
 }

@@ -22,17 +22,6 @@
 /* The most that a chunk takes besides its size. */
 #define CHUNK_HEADER_BYTES 16
 
-/* Is a site in contexts of that family? */
-static bool
-is_in(const PlhProfileImage *image, const PlhSiteRecord *site, const PlhFamilyAccount *family)
-{
-	if (plh_lifetime_is_lasting(site->key.lifetime) != family->lasting)
-		return false;
-	if (family->family == NULL)
-		return site->key.context_name == family->largest->context_name;
-	return plh_site_suspects_family(image, site) == family->family;
-}
-
 /* The sites in contexts of that family that hold something, in the order of groups. */
 static PlhGroupedSite *
 sites_in(const PlhJudge *judge, const PlhFamilyAccount *family, int *count)
@@ -45,7 +34,8 @@ sites_in(const PlhJudge *judge, const PlhFamilyAccount *family, int *count)
 	*count = 0;
 	while (plh_site_suspects_next(&next, judge, &position))
 	{
-		if (next.site->counters.live_bytes <= 0 || !is_in(judge->image, next.site, family))
+		if (next.site->counters.live_bytes <= 0 ||
+			!plh_site_suspects_is_in(judge->image, next.site, family))
 			continue;
 		sites = plh_array_grow(sites, *count, &room, sizeof(PlhGroupedSite));
 		sites[(*count)++] = next;
@@ -118,7 +108,7 @@ drop_sites_in(PlhJudge *judge, const PlhFamilyAccount *family)
 		const PlhFinding *finding = &findings->list[i];
 
 		if (plh_finding_family(finding) != NULL || finding->site == NULL ||
-			!is_in(judge->image, finding->site, family))
+			!plh_site_suspects_is_in(judge->image, finding->site, family))
 			findings->list[kept++] = *finding;
 	}
 	findings->count = kept;
@@ -135,7 +125,7 @@ found_in(const PlhJudge *judge, const PlhFamilyAccount *family)
 		const PlhFinding *finding = &judge->findings->list[i];
 
 		if (plh_finding_family(finding) == NULL && finding->site != NULL &&
-			is_in(judge->image, finding->site, family))
+			plh_site_suspects_is_in(judge->image, finding->site, family))
 			found += finding->bytes;
 	}
 	return found;
@@ -434,14 +424,8 @@ fall_of(const PlhProfileHeader *header)
  * gone.
  */
 PlhFindings *
-plh_findings_make(const PlhProfileImage *image, const PlhBaseline *baseline, TimestampTz counted_to)
-{
-	return plh_findings_make_by_cause(image, baseline, counted_to, NULL);
-}
-
-PlhFindings *
-plh_findings_make_by_cause(const PlhProfileImage *image, const PlhBaseline *baseline,
-						   TimestampTz counted_to, const PlhCauses *causes)
+plh_findings_make(const PlhProfileImage *image, const PlhBaseline *baseline,
+				  TimestampTz counted_to, const PlhCauses *causes)
 {
 	PlhJudge	judge = {image, NULL, counted_to,.causes = causes};
 	PlhFindings *findings = palloc0(sizeof(PlhFindings));

@@ -13,10 +13,6 @@
 #include "profile/baseline.h"
 #include "profile/profile_image.h"
 
+/* Sites of one cause are one finding, as far as "causes", which may be NULL, knows them. */
 extern PlhFindings *plh_findings_make(const PlhProfileImage *image, const PlhBaseline *baseline,
-									  TimestampTz counted_to);
-
-/* The same, and sites of one cause are one finding; "causes" may be NULL. */
-extern PlhFindings *plh_findings_make_by_cause(const PlhProfileImage *image,
-											   const PlhBaseline *baseline,
-											   TimestampTz counted_to, const PlhCauses *causes);
+									  TimestampTz counted_to, const PlhCauses *causes);

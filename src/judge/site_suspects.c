@@ -109,6 +109,17 @@ plh_site_suspects_family(const PlhProfileImage *image, const PlhSiteRecord *site
 	return name == NULL ? NULL : plh_family_of(name->text);
 }
 
+bool
+plh_site_suspects_is_in(const PlhProfileImage *image, const PlhSiteRecord *site,
+						const PlhFamilyAccount *contexts)
+{
+	if (plh_lifetime_is_lasting(site->key.lifetime) != contexts->lasting)
+		return false;
+	if (contexts->family == NULL)
+		return site->key.context_name == contexts->largest->context_name;
+	return plh_site_suspects_family(image, site) == contexts->family;
+}
+
 /*
  * Are sites in those contexts judged by themselves?  Of contexts that are one for each thing that
  * the session has made, and of PostgreSQL's own caches, all together are.

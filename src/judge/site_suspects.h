@@ -83,3 +83,7 @@ extern void plh_site_suspects_judge(PlhJudge *judge);
 extern void plh_site_suspects_add(PlhJudge *judge, const PlhFinding *finding);
 extern const PlhFamily *plh_site_suspects_family(const PlhProfileImage *image,
 												 const PlhSiteRecord *site);
+
+/* Is a site in contexts of that family? */
+extern bool plh_site_suspects_is_in(const PlhProfileImage *image, const PlhSiteRecord *site,
+									const PlhFamilyAccount *contexts);

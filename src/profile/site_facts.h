@@ -32,6 +32,18 @@ typedef struct PlhShare
 	int64		bytes;
 } PlhShare;
 
+/* qsort comparator: the largest first. */
+static inline int
+plh_site_facts_compare_shares(const void *a, const void *b)
+{
+	const PlhShare *left = a;
+	const PlhShare *right = b;
+
+	if (left->bytes != right->bytes)
+		return left->bytes > right->bytes ? -1 : 1;
+	return left->site < right->site ? -1 : left->site > right->site;
+}
+
 /* What chunks take beyond what was asked for is told from these bytes and this part on. */
 #define PLH_ROUNDED_BYTES INT64CONST(1048576)
 #define PLH_ROUNDED_PART 0.25

@@ -44,6 +44,13 @@ typedef struct PlhProcessMemory
 
 extern void plh_server_processes_memory(int pid, PlhProcessMemory *memory);
 
+/* What so much memory has in page tables: an entry of 8 bytes for each page of 4 kB. */
+static inline int64
+plh_server_processes_entries(int64 bytes)
+{
+	return bytes / 4096 * 8;
+}
+
 /* The lists belong to the current memory context; the second may lack one. */
 extern List *plh_server_processes_list(void);
 extern List *plh_server_processes_children(void);

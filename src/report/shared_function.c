@@ -164,7 +164,10 @@ find_in(PlhSharedFunction *shared, const NamedStack *stacks, int count, double a
 	frames.bytes = Max(frames.bytes, all);
 	frame = find_named(&frames);
 	if (frame == NULL)
+	{
+		pfree(frames.places);
 		return false;
+	}
 	text = frame->what;
 	memset(shared, 0, sizeof(*shared));
 	shared->is_site = plh_shared_frames_is_site(&frames, frame);
@@ -176,18 +179,6 @@ find_in(PlhSharedFunction *shared, const NamedStack *stacks, int count, double a
 	shared->site = shared->is_site && shared->places == 1 ? text->text : shared->function;
 	pfree(frames.places);
 	return true;
-}
-
-/* qsort comparator: the largest first. */
-static int
-compare_shares(const void *a, const void *b)
-{
-	const PlhShare *left = a;
-	const PlhShare *right = b;
-
-	if (left->bytes != right->bytes)
-		return left->bytes > right->bytes ? -1 : 1;
-	return left->site < right->site ? -1 : left->site > right->site;
 }
 
 /* Sites, with what each has. */
@@ -255,7 +246,7 @@ find_in_list(PlhSharedFunction *shared, SiteList *list, const PlhProfileImage *i
 
 	join_stacks(list);
 	count = Min(list->count, MOST_STACKS);
-	qsort(list->shares, list->count, sizeof(PlhShare), compare_shares);
+	qsort(list->shares, list->count, sizeof(PlhShare), plh_site_facts_compare_shares);
 	if (list->count < 2 ||
 		!find_in(shared, describe_all(list->shares, count, image, texts), count, list->bytes))
 		return false;

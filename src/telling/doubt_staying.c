@@ -4,8 +4,8 @@
  */
 #include "postgres.h"
 
-#include "judge/site_suspects.h"
 #include "base/sampling.h"
+#include "judge/site_suspects.h"
 #include "judge/suspect.h"
 #include "report/words.h"
 #include "telling/doubt_staying.h"
@@ -126,16 +126,6 @@ largest_lasting(const PlhAccount *account)
 	return NULL;
 }
 
-/* Is the site in such contexts? */
-static bool
-is_in(const PlhSiteRecord *site, const PlhFamilyAccount *contexts, const PlhProfileImage *image)
-{
-	const PlhFamily *family = plh_site_suspects_family(image, site);
-
-	return family != NULL ? family == contexts->family : contexts->family == NULL &&
-		site->key.context_name == contexts->largest->context_name;
-}
-
 /*
  * Do counts tell more of what stays than the largest site?  One that was sampled in other contexts
  * than the largest is not the largest part, and of the server's caches no site tells why.
@@ -147,7 +137,7 @@ do_counts_tell_more(const PlhDoubted *doubted, const PlhSiteRecord *site,
 	const PlhProfileImage *image = doubted->process->image;
 	PlhCacheShares shares;
 
-	if (is_in(site, largest, image))
+	if (plh_site_suspects_is_in(image, site, largest))
 		return largest->family == plh_family_of("CacheMemoryContext") &&
 			plh_doubt_staying_is_of_server(&shares, doubted, largest);
 	return largest->bytes > plh_doubted_site_bytes(image, site, doubted->findings->account);

@@ -9,6 +9,7 @@
 
 #include "judge/finding_sites.h"
 #include "profile/site_facts.h"
+#include "reader/database_text.h"
 #include "report/blamed_code.h"
 #include "report/listed_site.h"
 #include "telling/finding_origin.h"
@@ -40,20 +41,14 @@ typedef struct Shares
 	int64		family_bytes;
 } Shares;
 
-static bool
-is_same(const char *left, const char *right)
-{
-	return left == right || (left != NULL && right != NULL && strcmp(left, right) == 0);
-}
-
 static void
 add_code(Shares *shares, const PlhBlamedCode *code, int64 bytes)
 {
 	int			i = 0;
 
 	while (i < shares->code_count &&
-		   !(is_same(shares->codes[i].code.library, code->library) &&
-			 is_same(shares->codes[i].code.language, code->language)))
+		   !(plh_texts_are_same(shares->codes[i].code.library, code->library) &&
+			 plh_texts_are_same(shares->codes[i].code.language, code->language)))
 		i++;
 	if (i == MOST_LIBRARIES)
 		return;

@@ -23,8 +23,7 @@ plh_image_findings_make(const PlhProfileImage *image, const PlhBaseline *baselin
 	PlhNamedCauses named = {image, symbols, NULL};
 	const PlhCauses causes = {plh_shared_function_causes, plh_site_origins_find, &named};
 
-	return plh_findings_make_by_cause(image, baseline, counted_to,
-									  symbols == NULL ? NULL : &causes);
+	return plh_findings_make(image, baseline, counted_to, symbols == NULL ? NULL : &causes);
 }
 
 PlhFindings *

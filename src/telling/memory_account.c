@@ -9,16 +9,13 @@
 
 #include "judge/course.h"
 #include "judge/suspect.h"
+#include "reader/server_processes.h"
 #include "report/json.h"
 #include "report/words.h"
 #include "telling/memory_account.h"
 
 /* What remains, or differs, is told where it is this part of the whole. */
 #define TOLD_PART 50
-
-/* An entry in a page table takes this many bytes, for a page of this many. */
-#define ENTRY_BYTES 8
-#define PAGE_BYTES 4096
 
 /* Is what remains of a whole, or differs from it, worth a word? */
 static bool
@@ -152,7 +149,7 @@ static bool
 do_huge_pages_help(const PlhServerMemory *memory)
 {
 	return !memory->is_huge && memory->page_table_bytes >= PLH_SUSPECT_LARGE_BYTES &&
-		memory->touched_bytes / PAGE_BYTES * ENTRY_BYTES >= memory->page_table_bytes / 2;
+		plh_server_processes_entries(memory->touched_bytes) >= memory->page_table_bytes / 2;
 }
 
 /* What belongs to processes beside their private memory: page tables, and what is in swap. */

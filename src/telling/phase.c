@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include "telling/phase.h"
+#include "telling/site_family.h"
 
 #define FUNCTIONS(...) ((const char *const[]) {__VA_ARGS__, NULL})
 
@@ -137,22 +138,15 @@ phase_of_function(const char *function)
 	return PLH_PHASE_UNKNOWN;
 }
 
-/* Is it a function of the server itself? */
-static bool
-is_of_server(const PlhFrameText *frame)
-{
-	return frame->language == PLH_LANGUAGE_NONE && frame->module != NULL &&
-		strstr(frame->module, ".so") == NULL;
-}
-
 PlhPhase
 plh_phase_of(const PlhStackText *stack, int *frame)
 {
 	for (int i = 0; i < stack->frame_count; i++)
 	{
-		const char *function = stack->frames[i].function;
-		PlhPhase	phase = function == NULL || !is_of_server(&stack->frames[i]) ?
-			PLH_PHASE_UNKNOWN : phase_of_function(function);
+		const PlhFrameText *text = &stack->frames[i];
+		PlhPhase	phase = text->function == NULL || text->language != PLH_LANGUAGE_NONE ||
+			!plh_site_family_is_of_server(text) ?
+			PLH_PHASE_UNKNOWN : phase_of_function(text->function);
 
 		if (phase != PLH_PHASE_UNKNOWN)
 		{

@@ -21,10 +21,6 @@
 #define PAGE_TABLES_BYTES INT64CONST(1048576)
 #define PAGE_TABLES_PART 10
 
-/* A page of shared memory, and its entry in a table. */
-#define PAGE_BYTES 4096
-#define ENTRY_BYTES 8
-
 /* Append a word with what introduces it, if it is known. */
 static void
 append_known(StringInfo text, const char *introduction, const char *word)
@@ -69,7 +65,7 @@ say_page_tables(PlhSaid *said, const PlhExplainedProcess *process)
 	if (bytes < PAGE_TABLES_BYTES || bytes < process->rss_anon_bytes / PAGE_TABLES_PART)
 		return;
 	PLH_LINE(said, true, process_page_tables,.bytes = plh_words_size(bytes));
-	if (process->rss_shared_bytes / PAGE_BYTES * ENTRY_BYTES >= bytes / 2)
+	if (plh_server_processes_entries(process->rss_shared_bytes) >= bytes / 2)
 		PLH_SAY(said, true, process_page_tables_shared);
 }
 

@@ -396,7 +396,7 @@ void
 judge_profile(const PlhProfileImage *image, const PlhBaseline *baseline)
 {
 	const PlhFoundIn in = {
-		.image = image,.findings = plh_findings_make(image, baseline, GetCurrentTimestamp())
+		.image = image,.findings = plh_findings_make(image, baseline, GetCurrentTimestamp(), NULL)
 	};
 	const PlhFindingOrigin origin = {PLH_PHASE_UNKNOWN};
 	PlhSaid		evidence;

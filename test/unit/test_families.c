@@ -354,7 +354,7 @@ finding_on_cursors(int allocators)
 		allocate(session, BALANCED - i % allocators, "PortalHoldContext", 40 * MB / 100);
 	}
 	plh_profile->published_bytes = plh_profile->used_bytes;
-	found = plh_findings_make(plh_profile_image_own(plh_profile), NULL, STEP(11))->list[0];
+	found = plh_findings_make(plh_profile_image_own(plh_profile), NULL, STEP(11), NULL)->list[0];
 	end(session);
 	return found;
 }

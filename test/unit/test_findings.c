@@ -18,7 +18,7 @@ static PlhFindings *
 findings_since(const PlhBaseline *baseline)
 {
 	return plh_findings_make(plh_profile_image_own(plh_profile), baseline,
-							 plh_clock_coarse_now());
+							 plh_clock_coarse_now(), NULL);
 }
 
 static Allocator

@@ -310,7 +310,7 @@ test_many_lines(void)
 		session->routine_line = 1 + i % 100;
 		allocate(session, LEAKING_TOP, "TopMemoryContext", 1000);
 	}
-	findings = plh_findings_make(plh_profile_image_own(plh_profile), NULL, plh_clock_coarse_now());
+	findings = plh_findings_make(plh_profile_image_own(plh_profile), NULL, plh_clock_coarse_now(), NULL);
 	ok(findings->count == 1 && findings->list[0].kind == PLH_KIND_SITE_LEAKS &&
 	   findings->list[0].sites.sites == 100 && findings->list[0].sites.statements == 1,
 	   "a leak is found that is spread over many lines");
