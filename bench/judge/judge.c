@@ -279,7 +279,7 @@ look(Process *process)
 	last.at_us = simulated_now_us();
 	if (process->is_asked)
 		simulated_count();
-	findings = plh_findings_make_by_cause(plh_profile_image_own(plh_profile), NULL,
+	findings = plh_findings_make(plh_profile_image_own(plh_profile), NULL,
 										  simulated_time(), &causes);
 	note_accused(process, findings);
 	if (!process->kind->is_healthy && !process->is_over && process->held_bytes > 0)
