@@ -235,7 +235,7 @@ function_of(PlhFrame frame)
 
 /* Add the frames of all sites that held something then. */
 static void
-add_frames(PlhSharedAddresses * shared, const PlhProfileImage *image, PlhTopMoment moment)
+add_frames(PlhSharedAddresses *shared, const PlhProfileImage *image, PlhTopMoment moment)
 {
 	PlhSiteFacts facts;
 	uint32		position = 0;

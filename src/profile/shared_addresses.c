@@ -11,7 +11,7 @@
 #define FRAMES 8192
 
 bool
-plh_shared_addresses_begin(PlhSharedAddresses * shared)
+plh_shared_addresses_begin(PlhSharedAddresses *shared)
 {
 	Size		bytes = sizeof(PlhSharedFrame) * FRAMES;
 
@@ -37,7 +37,7 @@ id_of(PlhFrame frame)
 }
 
 void
-plh_shared_addresses_add(PlhSharedAddresses * shared, double bytes, const PlhStackRecord *stack)
+plh_shared_addresses_add(PlhSharedAddresses *shared, double bytes, const PlhStackRecord *stack)
 {
 	plh_shared_frames_begin_stack(&shared->frames, bytes);
 	for (uint32 i = 0; stack != NULL && i < stack->depth; i++)
@@ -45,7 +45,7 @@ plh_shared_addresses_add(PlhSharedAddresses * shared, double bytes, const PlhSta
 }
 
 void
-plh_shared_addresses_end(PlhSharedAddresses * shared)
+plh_shared_addresses_end(PlhSharedAddresses *shared)
 {
 	plh_private_memory_discard(&shared->region);
 }

@@ -16,12 +16,12 @@ typedef struct PlhSharedAddresses
 {
 	PlhSharedFrames frames;		/* "what" of one is its PlhFrame in a record */
 	PlhRegion	region;			/* of its places */
-}			PlhSharedAddresses;
+} PlhSharedAddresses;
 
 /* Returns false where there is no memory; else it has to be ended. */
-extern bool plh_shared_addresses_begin(PlhSharedAddresses * shared);
-extern void plh_shared_addresses_end(PlhSharedAddresses * shared);
+extern bool plh_shared_addresses_begin(PlhSharedAddresses *shared);
+extern void plh_shared_addresses_end(PlhSharedAddresses *shared);
 
 /* Add a stack of so many bytes; NULL: it is not known. */
-extern void plh_shared_addresses_add(PlhSharedAddresses * shared, double bytes,
+extern void plh_shared_addresses_add(PlhSharedAddresses *shared, double bytes,
 									 const PlhStackRecord *stack);

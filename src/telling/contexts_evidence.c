@@ -12,6 +12,7 @@
 #include "report/words.h"
 #include "telling/contexts_advice.h"
 #include "telling/contexts_evidence.h"
+#include "telling/share_sentences.h"
 #include "telling/size_sentences.h"
 
 /* The examples in a sentence, and the most characters of each. */
@@ -66,14 +67,20 @@ say_family(PlhSaid *said, const PlhFamilyAccount *account, const PlhProfileImage
 }
 
 bool
-plh_contexts_evidence_say_phase(PlhSaid *said, const PlhFindingOrigin *origin, bool alive)
+plh_contexts_evidence_say_phase(PlhSaid *said, const PlhFindingOrigin *origin)
 {
-	PlhSentence sentence = plh_phase_sentence(origin->phase);
+	PlhSentence purpose = plh_phase_purpose(origin->phase);
+	PlhSentence meaning = plh_phase_meaning(origin->phase);
+	PlhFields	fields = {.percent = psprintf(INT64_FORMAT, origin->percent)};
 
-	if (sentence == PLH_SENTENCES)
+	if (purpose == PLH_SENTENCES)
 		return false;
-	plh_sentences_say(said, sentence, alive,
-					  PLH_FIELDS(.percent = psprintf(INT64_FORMAT, origin->percent)));
+	fields.what = plh_sentences_phrase(purpose, true, PLH_FIELDS(NULL));
+	plh_sentences_say(said,
+					  origin->shared_is_of_phase && plh_share_sentences_end_shared(said) ?
+					  PLH_SAYS_phase_of_shared : PLH_SAYS_phase, true, &fields);
+	if (meaning != PLH_SENTENCES)
+		plh_sentences_say(said, meaning, true, PLH_FIELDS(NULL));
 	return true;
 }
 
@@ -87,7 +94,7 @@ say_decoding(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *im
 	else if (origin->phase != PLH_PHASE_DECODING_CATALOGS)
 		say_family(said, finding->contexts.family, image);
 	else
-		plh_contexts_evidence_say_phase(said, origin, image->alive);
+		plh_contexts_evidence_say_phase(said, origin);
 }
 
 /* How many locks it holds now, where the contexts are for locks: they may be those of before. */

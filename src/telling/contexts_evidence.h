@@ -18,8 +18,7 @@ extern bool plh_contexts_evidence_say_examples(PlhSaid *said, const PlhContextRe
 											   const PlhProfileImage *image);
 
 /* What the phase was for.  Returns false where its contexts tell more. */
-extern bool plh_contexts_evidence_say_phase(PlhSaid *said, const PlhFindingOrigin *origin,
-											bool alive);
+extern bool plh_contexts_evidence_say_phase(PlhSaid *said, const PlhFindingOrigin *origin);
 
 /* Contexts of a name or kind. */
 extern void plh_contexts_evidence_say(PlhSaid *said, const PlhFinding *finding,

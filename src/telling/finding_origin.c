@@ -35,6 +35,7 @@ typedef struct Shares
 {
 	int64		all;
 	int64		phases[PLH_PHASES]; /* without those of their parts */
+	int64		shared_phases[PLH_PHASES];	/* of these, below a function */
 	CodeShare	codes[MOST_LIBRARIES];
 	int			code_count;
 	const PlhFamily *family;	/* of code of the server: that found first */
@@ -70,10 +71,21 @@ add_family(Shares *shares, const PlhFamily *family, int64 bytes)
 		shares->family_bytes += bytes;
 }
 
+static bool
+has_function(const PlhStackText *stack, const char *function)
+{
+	for (int i = stack->site_frame; i < stack->frame_count; i++)
+		if (strcmp(plh_stack_text_function_name(&stack->frames[i]), function) == 0)
+			return true;
+	return false;
+}
+
 /* Add what a site holds to its phase, and to the code that this phase has called. */
 static void
-add_site(Shares *shares, const PlhShare *share, const PlhProfileImage *image, PlhStackTexts *texts)
+add_site(Shares *shares, const PlhShare *share, const PlhProfileImage *image, PlhStackTexts *texts,
+		 const PlhSharedFunction *shared)
 {
+	PlhPhase	phase;
 	PlhSiteFacts facts;
 	PlhListedSite listed;
 	PlhStackText inner;
@@ -83,7 +95,10 @@ add_site(Shares *shares, const PlhShare *share, const PlhProfileImage *image, Pl
 	plh_site_facts_resolve(&facts, image, share->site, NULL);
 	plh_listed_site_start(&listed, image, &facts);
 	plh_listed_site_describe_stack(&listed, texts);
-	shares->phases[plh_phase_of(&listed.stack, &frame)] += share->bytes;
+	phase = plh_phase_of(&listed.stack, &frame);
+	shares->phases[phase] += share->bytes;
+	if (shared != NULL && has_function(&listed.stack, shared->function))
+		shares->shared_phases[phase] += share->bytes;
 	add_family(shares, plh_site_family(&listed.stack), share->bytes);
 	inner = listed.stack;
 	inner.frame_count = frame;
@@ -100,14 +115,25 @@ is_most(const Shares *shares, int64 bytes)
 
 /* What a phase has, and its parts with it. */
 static int64
-bytes_of(const Shares *shares, PlhPhase phase)
+bytes_of(const int64 *phases, PlhPhase phase)
 {
-	int64		bytes = shares->phases[phase];
+	int64		bytes = phases[phase];
 
 	for (PlhPhase part = PLH_PHASE_UNKNOWN + 1; part < PLH_PHASES; part++)
 		if (plh_phase_parent(part) == phase)
-			bytes += shares->phases[part];
+			bytes += phases[part];
 	return bytes;
+}
+
+/* Is all of a phase that was allocated below the shared function? */
+static bool
+shared_is_of_phase(const Shares *shares, PlhPhase phase)
+{
+	int64		bytes = 0;
+
+	for (int i = 0; i < PLH_PHASES; i++)
+		bytes += shares->shared_phases[i];
+	return phase != PLH_PHASE_UNKNOWN && bytes_of(shares->shared_phases, phase) == bytes;
 }
 
 /* The phase that has most of it: of one and its part, the part. */
@@ -116,7 +142,7 @@ find_phase(PlhFindingOrigin *origin, const Shares *shares)
 {
 	for (PlhPhase phase = PLH_PHASE_UNKNOWN + 1; phase < PLH_PHASES; phase++)
 	{
-		int64		bytes = bytes_of(shares, phase);
+		int64		bytes = bytes_of(shares->phases, phase);
 
 		if (!is_most(shares, bytes) || (origin->phase != PLH_PHASE_UNKNOWN &&
 										plh_phase_parent(phase) != origin->phase))
@@ -128,9 +154,9 @@ find_phase(PlhFindingOrigin *origin, const Shares *shares)
 
 PlhFindingOrigin
 plh_finding_origin_find(const PlhFinding *finding, const PlhProfileImage *image,
-						PlhStackTexts *texts)
+						PlhStackTexts *texts, const PlhSharedFunction *shared)
 {
-	PlhFindingOrigin origin = {PLH_PHASE_UNKNOWN};
+	PlhFindingOrigin origin = {.phase = PLH_PHASE_UNKNOWN,.shared = shared};
 	Shares		shares = {0};
 	PlhShare   *sites;
 	int			count;
@@ -143,12 +169,14 @@ plh_finding_origin_find(const PlhFinding *finding, const PlhProfileImage *image,
 	{
 		shares.all += Min(sites[i].bytes, PG_INT64_MAX / 1000 / MOST_SITES);
 		if (i < MOST_SITES)
-			add_site(&shares, &sites[i], image, texts);
+			add_site(&shares, &sites[i], image, texts, shared);
 	}
 	pfree(sites);
 	if (shares.all <= 0)
 		return origin;
 	find_phase(&origin, &shares);
+	origin.shared_is_of_phase = shared != NULL && !shared->has_more && count <= MOST_SITES &&
+		shared_is_of_phase(&shares, origin.phase);
 	for (int i = 0; i < shares.code_count; i++)
 		if (is_most(&shares, shares.codes[i].bytes))
 		{

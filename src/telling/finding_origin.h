@@ -27,9 +27,14 @@ typedef struct PlhFindingOrigin
 	const PlhSharedFunction *shared;	/* that most of it was allocated in or
 										 * below; NULL: none, or a call site
 										 * says it */
+	bool		shared_is_of_phase; /* all of that is of the phase */
 } PlhFindingOrigin;
 
-/* Of findings on contexts or on a statement.  Without texts of stacks nothing is known. */
+/*
+ * Of findings on contexts or on a statement, with the function that is shared.  Without texts of
+ * stacks nothing else is known.
+ */
 extern PlhFindingOrigin plh_finding_origin_find(const PlhFinding *finding,
 												const PlhProfileImage *image,
-												PlhStackTexts *texts);
+												PlhStackTexts *texts,
+												const PlhSharedFunction *shared);

@@ -18,18 +18,21 @@ static const struct
 {
 	const char *name;
 	PlhPhase	parent;
-	PlhSentence sentence;		/* what it is for; PLH_SENTENCES: its contexts
-								 * tell more */
+	PlhSentence purpose;		/* a phrase; PLH_SENTENCES: its contexts tell
+								 * more */
+	PlhSentence meaning;		/* what such memory is; PLH_SENTENCES: that
+								 * says it */
 	PlhSentence help;
 	const char *const *functions;
 	bool		is_unlimited;	/* by settings */
 }			phases[PLH_PHASES] = {
 
 	[PLH_PHASE_UNKNOWN] = {
-		NULL, PLH_PHASE_UNKNOWN, PLH_SENTENCES, PLH_SENTENCES, NULL
+		NULL, PLH_PHASE_UNKNOWN, PLH_SENTENCES, PLH_SENTENCES, PLH_SENTENCES, NULL
 	},
 	[PLH_PHASE_PARSING] = {
-		"parsing", PLH_PHASE_UNKNOWN, PLH_SAYS_phase_parsing, PLH_SAYS_help_parsing,
+		"parsing", PLH_PHASE_UNKNOWN,
+		PLH_SAYS_purpose_parsing, PLH_SAYS_phase_parsing, PLH_SAYS_help_parsing,
 		FUNCTIONS("raw_parser", "base_yyparse", "pg_parse_query", "parse_analyze_fixedparams",
 				  "parse_analyze_varparams", "parse_analyze_withcb", "parse_sub_analyze",
 				  "transformTopLevelStmt", "transformStmt", "pg_analyze_and_rewrite_fixedparams",
@@ -37,93 +40,102 @@ static const struct
 		true
 	},
 	[PLH_PHASE_REWRITING] = {
-		"rewriting", PLH_PHASE_UNKNOWN, PLH_SAYS_phase_rewriting, PLH_SAYS_help_rewriting,
+		"rewriting", PLH_PHASE_UNKNOWN,
+		PLH_SAYS_purpose_rewriting, PLH_SAYS_phase_rewriting, PLH_SAYS_help_rewriting,
 		FUNCTIONS("QueryRewrite", "pg_rewrite_query"), true
 	},
 	[PLH_PHASE_PLANNING] = {
-		"planning", PLH_PHASE_UNKNOWN, PLH_SAYS_phase_planning, PLH_SAYS_help_planning,
+		"planning", PLH_PHASE_UNKNOWN,
+		PLH_SAYS_purpose_planning, PLH_SAYS_phase_planning, PLH_SAYS_help_planning,
 		FUNCTIONS("planner", "standard_planner", "pg_plan_query", "subquery_planner",
 				  "query_planner"), true
 	},
 	[PLH_PHASE_PLANNING_JOINS] = {
-		"planning of joins", PLH_PHASE_PLANNING, PLH_SAYS_phase_joins, PLH_SAYS_help_joins,
+		"planning of joins", PLH_PHASE_PLANNING,
+		PLH_SAYS_purpose_joins, PLH_SAYS_phase_joins, PLH_SAYS_help_joins,
 		FUNCTIONS("standard_join_search", "join_search_one_level", "make_join_rel",
 				  "add_paths_to_joinrel", "geqo"), true
 	},
 	[PLH_PHASE_PLANNING_PARTITIONS] = {
-		"planning of partitions", PLH_PHASE_PLANNING, PLH_SAYS_phase_partitions,
+		"planning of partitions", PLH_PHASE_PLANNING,
+		PLH_SAYS_purpose_partitions, PLH_SAYS_phase_partitions,
 		PLH_SAYS_help_partitions,
 		FUNCTIONS("expand_inherited_rtentry", "build_child_join_rel",
 				  "add_paths_to_append_rel"), true
 	},
 	[PLH_PHASE_STARTING] = {
-		"start of the plan", PLH_PHASE_UNKNOWN, PLH_SAYS_phase_starting, PLH_SAYS_help_starting,
+		"start of the plan", PLH_PHASE_UNKNOWN,
+		PLH_SAYS_purpose_starting, PLH_SAYS_phase_starting, PLH_SAYS_help_starting,
 		FUNCTIONS("ExecutorStart", "standard_ExecutorStart", "ExecInitNode", "ExecFindPartition"),
 		true
 	},
 	[PLH_PHASE_RUNNING] = {
-		"running", PLH_PHASE_UNKNOWN, PLH_SENTENCES, PLH_SENTENCES,
+		"running", PLH_PHASE_UNKNOWN, PLH_SENTENCES, PLH_SENTENCES, PLH_SENTENCES,
 		FUNCTIONS("ExecutorRun", "standard_ExecutorRun", "ExecutorFinish",
 				  "standard_ExecutorFinish", "ExecutorEnd", "standard_ExecutorEnd", "fmgr_sql",
 				  "evaluate_expr", "ExecMakeTableFunctionResult")
 	},
 	[PLH_PHASE_TRIGGERS] = {
-		"triggers", PLH_PHASE_RUNNING, PLH_SENTENCES, PLH_SENTENCES,
+		"triggers", PLH_PHASE_RUNNING, PLH_SENTENCES, PLH_SENTENCES, PLH_SENTENCES,
 		FUNCTIONS("AfterTriggerEndQuery", "AfterTriggerFireDeferred", "ExecBSInsertTriggers",
 				  "ExecBSUpdateTriggers", "ExecBSDeleteTriggers", "ExecBRInsertTriggers",
 				  "ExecBRUpdateTriggers", "ExecBRDeleteTriggers", "ExecIRInsertTriggers",
 				  "ExecIRUpdateTriggers", "ExecIRDeleteTriggers")
 	},
 	[PLH_PHASE_COPYING] = {
-		"COPY", PLH_PHASE_UNKNOWN, PLH_SAYS_phase_copying, PLH_SENTENCES,
+		"COPY", PLH_PHASE_UNKNOWN, PLH_SAYS_purpose_copying, PLH_SENTENCES, PLH_SENTENCES,
 		FUNCTIONS("DoCopy", "CopyFrom", "BeginCopyFrom", "DoCopyTo")
 	},
 	[PLH_PHASE_COPY_READING] = {
-		"reading of COPY's input", PLH_PHASE_COPYING, PLH_SAYS_phase_copy_reading,
+		"reading of COPY's input", PLH_PHASE_COPYING,
+		PLH_SAYS_purpose_copy_reading, PLH_SAYS_phase_copy_reading,
 		PLH_SAYS_help_copy_reading,
 		FUNCTIONS("NextCopyFromRawFields", "NextCopyFrom")
 	},
 	[PLH_PHASE_INDEX_BUILD] = {
-		"index build", PLH_PHASE_UNKNOWN, PLH_SAYS_phase_index_build, PLH_SAYS_help_index_build,
+		"index build", PLH_PHASE_UNKNOWN,
+		PLH_SAYS_purpose_index_build, PLH_SENTENCES, PLH_SAYS_help_index_build,
 		FUNCTIONS("index_build", "validate_index", "btbuild", "ginbuild", "gistbuild", "hashbuild",
 				  "brinbuild", "spgbuild", "_bt_parallel_build_main",
 				  "_gin_parallel_build_main", "_brin_parallel_build_main")
 	},
 	[PLH_PHASE_VACUUM] = {
-		"VACUUM", PLH_PHASE_UNKNOWN, PLH_SAYS_phase_vacuum, PLH_SENTENCES,
+		"VACUUM", PLH_PHASE_UNKNOWN, PLH_SAYS_purpose_vacuum, PLH_SENTENCES, PLH_SENTENCES,
 		FUNCTIONS("heap_vacuum_rel", "parallel_vacuum_main", "vacuum")
 	},
 	[PLH_PHASE_ANALYZE] = {
-		"ANALYZE", PLH_PHASE_UNKNOWN, PLH_SENTENCES, PLH_SENTENCES, FUNCTIONS("analyze_rel")
+		"ANALYZE", PLH_PHASE_UNKNOWN, PLH_SENTENCES, PLH_SENTENCES, PLH_SENTENCES, FUNCTIONS("analyze_rel")
 	},
 	[PLH_PHASE_TABLE_REWRITE] = {
-		"rewrite of a table", PLH_PHASE_UNKNOWN, PLH_SENTENCES, PLH_SENTENCES,
+		"rewrite of a table", PLH_PHASE_UNKNOWN, PLH_SENTENCES, PLH_SENTENCES, PLH_SENTENCES,
 		FUNCTIONS("cluster_rel", "begin_heap_rewrite", "rewrite_heap_tuple",
 				  "rewrite_heap_dead_tuple", "end_heap_rewrite")
 	},
 	[PLH_PHASE_COMMIT] = {
-		"commit", PLH_PHASE_UNKNOWN, PLH_SAYS_phase_commit, PLH_SENTENCES,
+		"commit", PLH_PHASE_UNKNOWN, PLH_SAYS_purpose_commit, PLH_SENTENCES, PLH_SENTENCES,
 		FUNCTIONS("CommitTransactionCommand", "ReleaseCurrentSubTransaction")
 	},
 	[PLH_PHASE_DECODING] = {
-		"decoding", PLH_PHASE_UNKNOWN, PLH_SENTENCES, PLH_SENTENCES,
+		"decoding", PLH_PHASE_UNKNOWN, PLH_SENTENCES, PLH_SENTENCES, PLH_SENTENCES,
 		FUNCTIONS("LogicalDecodingProcessRecord", "ReorderBufferCommit", "ReorderBufferQueueChange",
 				  "ReorderBufferAssignChild", "ReorderBufferCommitChild")
 	},
 	[PLH_PHASE_DECODING_CATALOGS] = {
-		"decoding of changes to catalogs", PLH_PHASE_DECODING, PLH_SAYS_phase_decoding_catalogs,
+		"decoding of changes to catalogs", PLH_PHASE_DECODING,
+		PLH_SAYS_purpose_decoding_catalogs, PLH_SAYS_phase_decoding_catalogs,
 		PLH_SAYS_help_decoding_catalogs,
 		FUNCTIONS("ReorderBufferAddInvalidations", "ReorderBufferAddDistributedInvalidations",
 				  "ReorderBufferAddNewTupleCids", "ReorderBufferAddNewCommandId",
 				  "SnapBuildProcessNewCid")
 	},
 	[PLH_PHASE_CACHE_REBUILD] = {
-		"rebuild of caches", PLH_PHASE_UNKNOWN, PLH_SAYS_phase_cache_rebuild, PLH_SENTENCES,
+		"rebuild of caches", PLH_PHASE_UNKNOWN,
+		PLH_SAYS_purpose_cache_rebuild, PLH_SENTENCES, PLH_SENTENCES,
 		FUNCTIONS("RelationIdGetRelation", "RelationCacheInvalidate",
 				  "RelationCacheInvalidateEntry", "AcceptInvalidationMessages")
 	},
 	[PLH_PHASE_JIT] = {
-		"JIT", PLH_PHASE_UNKNOWN, PLH_SAYS_phase_jit, PLH_SAYS_help_jit,
+		"JIT", PLH_PHASE_UNKNOWN, PLH_SAYS_purpose_jit, PLH_SENTENCES, PLH_SAYS_help_jit,
 		FUNCTIONS("jit_compile_expr")
 	}
 };
@@ -177,9 +189,15 @@ plh_phase_name(PlhPhase phase)
 }
 
 PlhSentence
-plh_phase_sentence(PlhPhase phase)
+plh_phase_purpose(PlhPhase phase)
 {
-	return phases[phase].sentence;
+	return phases[phase].purpose;
+}
+
+PlhSentence
+plh_phase_meaning(PlhPhase phase)
+{
+	return phases[phase].meaning;
 }
 
 PlhSentence

@@ -50,9 +50,9 @@ extern bool plh_phase_is_unlimited(PlhPhase phase);
 /* Its name, for programs; NULL of one that is unknown. */
 extern const char *plh_phase_name(PlhPhase phase);
 
-/*
- * The sentences on what such memory is for, and on what to do about it.  PLH_SENTENCES: there is
- * nothing to say but what is known of the memory contexts.
- */
-extern PlhSentence plh_phase_sentence(PlhPhase phase);
+/* The phrase on what such memory is for.  PLH_SENTENCES: its memory contexts tell more. */
+extern PlhSentence plh_phase_purpose(PlhPhase phase);
+
+/* The sentences on what it is, and on what to do about it.  PLH_SENTENCES: there is none. */
+extern PlhSentence plh_phase_meaning(PlhPhase phase);
 extern PlhSentence plh_phase_help(PlhPhase phase);

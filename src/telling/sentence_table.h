@@ -269,9 +269,8 @@ PLURAL(locks_held, "locks, and it lives",
 	   "The session holds {count} locks now: {relations} on relations, {advisory} advisory.", NULL, NULL)
 SENTENCE(locks_none, "the same, and they are released", "The session holds no lock now.", NULL)
 SENTENCE(family, "what is known of contexts of that kind", "{what} {bound}", NULL)
-SENTENCE(phase_decoding_catalogs, "samples show that most is for changes to catalogs",
-		 "By its samples, {percent}% of it is for changes to catalogs. Decoding keeps the invalidations and row versions of a transaction until it has been sent. logical_decoding_work_mem does not limit them.",
-		 "By its samples, {percent}% of it was for changes to catalogs. Decoding keeps the invalidations and row versions of a transaction until it has been sent. logical_decoding_work_mem does not limit them.")
+SENTENCE(phase_decoding_catalogs, "for changes to catalogs",
+		 "Decoding keeps the invalidations and row versions of a transaction until it has been sent. logical_decoding_work_mem does not limit them.", NULL)
 SENTENCE(plugin_allocated, "samples show that most is an output plugin's",
 		 "By its samples, most of it was allocated by {library}, an output plugin. It stays until the plugin frees it, or decoding ends.",
 		 "By its samples, most of it was allocated by {library}, an output plugin.")
@@ -347,39 +346,39 @@ SENTENCE(limit_hashes, "hash tables",
 SENTENCE(limit_build, "an index is built, and its functions may hold it",
 		 "maintenance_work_mem allows {limit} for the build's own data. It does not limit what functions of the index keep.",
 		 "maintenance_work_mem allowed {limit} for the build's own data. It did not limit what functions of the index kept.")
-SENTENCE(phase_parsing, "samples show that most of it is for parsing",
-		 "By its samples, {percent}% of it is for parsing. Parse trees take many times the length of the statement's text.",
-		 "By its samples, {percent}% of it was for parsing. Parse trees take many times the length of the statement's text.")
+SENTENCE(phase, "samples show what most of it was for",
+		 "By its samples, {percent}% of it was allocated {what}.", NULL)
+SENTENCE(phase_of_shared, "the same, after the function that leads to most of it",
+		 "All of that was allocated {what}.", NULL)
+PHRASE(purpose_parsing, "what it was for", "for parsing", NULL)
+PHRASE(purpose_rewriting, "the same", "for rewriting", NULL)
+PHRASE(purpose_planning, "the same", "for planning", NULL)
+PHRASE(purpose_joins, "the same", "for planning joins", NULL)
+PHRASE(purpose_partitions, "the same", "for planning partitions", NULL)
+PHRASE(purpose_starting, "the same", "for starting the plan", NULL)
+PHRASE(purpose_copying, "the same", "by COPY itself", NULL)
+PHRASE(purpose_copy_reading, "the same", "for reading COPY's input", NULL)
+PHRASE(purpose_index_build, "the same", "while an index was built", NULL)
+PHRASE(purpose_vacuum, "the same", "while a table was vacuumed", NULL)
+PHRASE(purpose_commit, "the same", "at the end of a transaction or subtransaction", NULL)
+PHRASE(purpose_decoding_catalogs, "the same", "for changes to catalogs", NULL)
+PHRASE(purpose_cache_rebuild, "the same",
+	   "while the session read from the catalogs what its tables are like", NULL)
+PHRASE(purpose_jit, "the same", "while the plan was compiled (JIT)", NULL)
+SENTENCE(phase_parsing, "for parsing",
+		 "Parse trees take many times the length of the statement's text.", NULL)
 SENTENCE(phase_rewriting, "for rewriting",
-		 "By its samples, {percent}% of it is for rewriting: each view and rule is replaced by what it stands for.",
-		 "By its samples, {percent}% of it was for rewriting: each view and rule is replaced by what it stands for.")
+		 "Each view and rule is replaced by what it stands for.", NULL)
 SENTENCE(phase_planning, "for planning",
-		 "By its samples, {percent}% of it is for planning. The planner keeps all that it considers until the plan is made. No setting limits that in bytes.",
-		 "By its samples, {percent}% of it was for planning. The planner keeps all that it considers until the plan is made. No setting limits that in bytes.")
+		 "The planner keeps all that it considers until the plan is made. No setting limits that in bytes.", NULL)
 SENTENCE(phase_joins, "for planning joins",
-		 "By its samples, {percent}% of it is for planning joins. The planner keeps each order of joins that it considers until the plan is made. No setting limits that in bytes.",
-		 "By its samples, {percent}% of it was for planning joins. The planner keeps each order of joins that it considers until the plan is made. No setting limits that in bytes.")
+		 "The planner keeps each order of joins that it considers until the plan is made. No setting limits that in bytes.", NULL)
 SENTENCE(phase_partitions, "for planning partitions",
-		 "By its samples, {percent}% of it is for planning partitions. The planner keeps what it considers of each of them until the plan is made.",
-		 "By its samples, {percent}% of it was for planning partitions. The planner keeps what it considers of each of them until the plan is made.")
+		 "The planner keeps what it considers of each of them until the plan is made.", NULL)
 SENTENCE(phase_starting, "for starting a plan",
-		 "By its samples, {percent}% of it is for starting the plan. Each node, expression and partition has a state of its own until the statement ends.",
-		 "By its samples, {percent}% of it was for starting the plan. Each node, expression and partition has a state of its own until the statement ends.")
-SENTENCE(phase_copying, "for COPY",
-		 "By its samples, {percent}% of it was allocated by COPY itself.", NULL)
+		 "Each node, expression and partition has a state of its own until the statement ends.", NULL)
 SENTENCE(phase_copy_reading, "for reading COPY's input",
-		 "By its samples, {percent}% of it is for reading COPY's input. COPY keeps one row of its input at a time.",
-		 "By its samples, {percent}% of it was for reading COPY's input. COPY keeps one row of its input at a time.")
-SENTENCE(phase_index_build, "for building an index",
-		 "By its samples, {percent}% of it was allocated while an index was built.", NULL)
-SENTENCE(phase_vacuum, "for vacuuming",
-		 "By its samples, {percent}% of it was allocated while a table was vacuumed.", NULL)
-SENTENCE(phase_commit, "at commit",
-		 "By its samples, {percent}% of it was allocated at the end of a transaction or subtransaction.", NULL)
-SENTENCE(phase_cache_rebuild, "for reading catalogs",
-		 "By its samples, {percent}% of it was allocated while the session read from the catalogs what its tables are like.", NULL)
-SENTENCE(phase_jit, "for compiling a plan",
-		 "By its samples, {percent}% of it was allocated while the plan was compiled (JIT).", NULL)
+		 "COPY keeps one row of its input at a time.", NULL)
 SENTENCE(besides, "contexts of another kind have much of it, too",
 		 "Besides, {bytes} is held for {title}. {what}",
 		 "Besides, {bytes} was held for {title}. {what}")

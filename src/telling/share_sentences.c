@@ -71,6 +71,16 @@ plh_share_sentences_say_shared(PlhSaid *said, const PlhSharedFunction *shared)
 						  PLH_SAYS_shared_frame, true, &fields);
 }
 
+bool
+plh_share_sentences_end_shared(const PlhSaid *said)
+{
+	PlhSentence last = said->all == NIL ? PLH_SENTENCES :
+		((const PlhSaidSentence *) llast(said->all))->sentence;
+
+	return last == PLH_SAYS_shared_frame || last == PLH_SAYS_shared_frame_least ||
+		last == PLH_SAYS_shared_frame_site || last == PLH_SAYS_shared_frame_site_least;
+}
+
 /* Which functions have most of it, and where the rest is. */
 static void
 say_told_shares(PlhSaid *said, const PlhFunctionShares *shares, bool alive)

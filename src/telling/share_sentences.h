@@ -14,6 +14,9 @@
 /* The function that most of it was allocated in, or in functions that it calls. */
 extern void plh_share_sentences_say_shared(PlhSaid *said, const PlhSharedFunction *shared);
 
+/* Is the last sentence one on such a function? */
+extern bool plh_share_sentences_end_shared(const PlhSaid *said);
+
 /*
  * Which functions have most of it.  Where the call sites that would be told have little, the one
  * function is told that most of it has in common.  If that is a call site itself, which is called

@@ -154,7 +154,7 @@ say_by_phase(const PlhAdvised *advised)
 {
 	PlhPhase	phase = advised->origin->phase;
 
-	if (plh_phase_sentence(phase) == PLH_SENTENCES)
+	if (plh_phase_purpose(phase) == PLH_SENTENCES)
 		return false;
 	if (phase == PLH_PHASE_PARSING)
 		say_parsing(advised);

@@ -128,11 +128,11 @@ say_limits(PlhSaid *said, const PlhFinding *finding, const PlhFoundIn *in,
 	}
 	if (origin->phase == PLH_PHASE_INDEX_BUILD)
 	{
-		plh_contexts_evidence_say_phase(said, origin, alive);
+		plh_contexts_evidence_say_phase(said, origin);
 		say_build_limits(said, finding, in, origin);
 		return;
 	}
-	if (origin->library != NULL || plh_contexts_evidence_say_phase(said, origin, alive))
+	if (origin->library != NULL || plh_contexts_evidence_say_phase(said, origin))
 		return;
 	if (is_of_nodes(finding))
 	{

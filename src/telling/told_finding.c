@@ -170,8 +170,7 @@ plh_told_finding_make(const PlhFinding *finding, const PlhListedSite *listed, co
 	told->query = listed == NULL ? statement.query : listed->query;
 	told->query_id = listed == NULL ? statement.query_id : listed->query_id;
 	tell_share(told, image);
-	origin = plh_finding_origin_find(finding, image, in->stacks);
-	origin.shared = told->shared;
+	origin = plh_finding_origin_find(finding, image, in->stacks, told->shared);
 	told->phase = plh_phase_name(origin.phase);
 	plh_finding_evidence_say(&evidence, finding, in, &origin);
 	if (statement.evidence != NULL)

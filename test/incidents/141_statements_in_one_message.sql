@@ -5,7 +5,7 @@
 --
 -- source: https://github.com/npgsql/npgsql/issues/1378
 -- suspect: query * MessageContext
--- says: is for parsing
+-- says: allocated for parsing
 -- says: Send these statements in smaller pieces
 -- never: hash table|Verdict: (leak|held|none)
 CREATE TEMP TABLE numbers (i int);

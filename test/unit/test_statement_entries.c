@@ -222,7 +222,7 @@ test_restored_chain(PlhStatementEntry *former, const PlhStatementModule *modules
 {
 	PlhStatementPart part = part_of("SELECT restored", 0);
 	PlhSharedChain *chain = &former->shared;
-	const		PlhSharedChain *noted;
+	const PlhSharedChain *noted;
 	const PlhStatementEntry *entry;
 	Size		bytes;
 

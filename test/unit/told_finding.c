@@ -78,6 +78,12 @@ plh_stack_text_base_name(const char *path)
 	return strrchr(path, '/') + 1;
 }
 
+const char *
+plh_stack_text_function_name(const PlhFrameText *frame)
+{
+	return frame->function != NULL ? frame->function : frame->text;
+}
+
 /* The function that most of a finding was allocated in or below, where a test sets one. */
 const PlhSharedFunction *shared_function;
 
