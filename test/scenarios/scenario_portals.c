@@ -126,22 +126,37 @@ plan(Words *words)
 	portals[portal_count - 1]->stmts = list_of(statement);
 }
 
-/* close NAME */
-static void
-close_cursor(Words *words)
+/* The number of the portal that is named next. */
+static int
+named_portal(Words *words)
 {
 	const char *name = words_next(words);
 
 	for (int i = 0; i < portal_count; i++)
-	{
-		if (strcmp(portals[i]->name, name) != 0)
-			continue;
-		context_delete(portals[i]->portalContext);
-		free(portals[i]);
-		portals[i] = portals[--portal_count];
-		return;
-	}
+		if (strcmp(portals[i]->name, name) == 0)
+			return i;
 	words_fail(words, "there is no cursor \"%s\"", name);
+}
+
+/* close NAME */
+static void
+close_cursor(Words *words)
+{
+	int			number = named_portal(words);
+
+	context_delete(portals[number]->portalContext);
+	free(portals[number]);
+	portals[number] = portals[--portal_count];
+}
+
+/* fail NAME: it stays, but the text of its statement goes with the message */
+static void
+fail(Words *words)
+{
+	PortalData *portal = portals[named_portal(words)];
+
+	portal->status = PORTAL_FAILED;
+	free((char *) portal->sourceText);
 }
 
 void
@@ -168,7 +183,8 @@ scenario_portals_do(const char *name, Words *words)
 		const char *name;
 		void		(*run) (Words *words);
 	}			commands[] = {
-		{"cursor", cursor}, {"running", running}, {"plan", plan}, {"close", close_cursor}
+		{"cursor", cursor}, {"running", running}, {"plan", plan}, {"close", close_cursor},
+		{"fail", fail}
 	};
 
 	for (int i = 0; i < lengthof(commands); i++)
