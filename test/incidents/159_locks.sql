@@ -2,7 +2,7 @@
 --
 -- A transaction takes 500,000 advisory locks, and waits. The session has an entry for each.
 --
--- needs: current_setting('max_locks_per_transaction')::int >= 4096
+-- setting: max_locks_per_transaction = 4200
 -- rests: idle in transaction
 -- passing: yes
 -- suspect: held * LOCALLOCK*
