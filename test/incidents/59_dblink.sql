@@ -16,7 +16,7 @@
 -- never: max lifetime
 -- never: Verdict: (leak|held|query|mapped)
 -- never: too little for a profile
--- never: Nothing
+-- never: Nothing keeps growing
 SELECT dblink_connect('other', format('host=%s port=%s dbname=postgres application_name=%s',
     current_setting('unix_socket_directories'), current_setting('port'), current_setting('application_name')));
 SELECT dblink_send_query('other', 'SELECT i, repeat(''x'', 1000) FROM generate_series(1, 150000) i UNION ALL SELECT 0, pg_sleep(3600)::text');
