@@ -128,7 +128,7 @@ plh_contexts_advice_say(const PlhAdvised *advised)
 		advise_on_plans(advised, family);
 	else if (family->kind == PLH_FAMILY_DECODING)
 		advise_on_decoding(advised, family);
-	else if (family->kind == PLH_FAMILY_FUNCTIONS && advised->origin->phase == PLH_PHASE_TRIGGERS)
+	else if (family->kind == PLH_FAMILY_FUNCTIONS && advised->origin->in_triggers)
 		PLH_SAY(advised->said, true, functions_of_triggers);
 	else
 		plh_advised_say_help(advised, family->kind == PLH_FAMILY_CACHE &&

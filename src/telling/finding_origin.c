@@ -36,6 +36,7 @@ typedef struct Shares
 	int64		all;
 	int64		phases[PLH_PHASES]; /* without those of their parts */
 	int64		shared_phases[PLH_PHASES];	/* of these, below a function */
+	int64		in_triggers;
 	CodeShare	codes[MOST_LIBRARIES];
 	int			code_count;
 	const PlhFamily *family;	/* of code of the server: that found first */
@@ -99,6 +100,8 @@ add_site(Shares *shares, const PlhShare *share, const PlhProfileImage *image, Pl
 	shares->phases[phase] += share->bytes;
 	if (shared != NULL && has_function(&listed.stack, shared->function))
 		shares->shared_phases[phase] += share->bytes;
+	if (plh_phase_is_around(PLH_PHASE_TRIGGERS, &listed.stack))
+		shares->in_triggers += share->bytes;
 	add_family(shares, plh_site_family(&listed.stack), share->bytes);
 	inner = listed.stack;
 	inner.frame_count = frame;
@@ -177,6 +180,7 @@ plh_finding_origin_find(const PlhFinding *finding, const PlhProfileImage *image,
 	find_phase(&origin, &shares);
 	origin.shared_is_of_phase = shared != NULL && !shared->has_more && count <= MOST_SITES &&
 		shared_is_of_phase(&shares, origin.phase);
+	origin.in_triggers = is_most(&shares, shares.in_triggers);
 	for (int i = 0; i < shares.code_count; i++)
 		if (is_most(&shares, shares.codes[i].bytes))
 		{

@@ -16,6 +16,7 @@ typedef struct PlhFindingOrigin
 {
 	PlhPhase	phase;			/* PLH_PHASE_UNKNOWN: of several, or none */
 	int64		percent;		/* that it has; 0 without a phase */
+	bool		in_triggers;	/* whatever these did then, such as planning */
 
 	/* code that this phase called, and that allocated; NULL: none, or several */
 	const char *library;

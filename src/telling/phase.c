@@ -150,15 +150,20 @@ phase_of_function(const char *function)
 	return PLH_PHASE_UNKNOWN;
 }
 
+static PlhPhase
+phase_of_frame(const PlhFrameText *frame)
+{
+	return frame->function == NULL || frame->language != PLH_LANGUAGE_NONE ||
+		!plh_site_family_is_of_server(frame) ?
+		PLH_PHASE_UNKNOWN : phase_of_function(frame->function);
+}
+
 PlhPhase
 plh_phase_of(const PlhStackText *stack, int *frame)
 {
 	for (int i = 0; i < stack->frame_count; i++)
 	{
-		const PlhFrameText *text = &stack->frames[i];
-		PlhPhase	phase = text->function == NULL || text->language != PLH_LANGUAGE_NONE ||
-			!plh_site_family_is_of_server(text) ?
-			PLH_PHASE_UNKNOWN : phase_of_function(text->function);
+		PlhPhase	phase = phase_of_frame(&stack->frames[i]);
 
 		if (phase != PLH_PHASE_UNKNOWN)
 		{
@@ -168,6 +173,15 @@ plh_phase_of(const PlhStackText *stack, int *frame)
 	}
 	*frame = stack->frame_count;
 	return PLH_PHASE_UNKNOWN;
+}
+
+bool
+plh_phase_is_around(PlhPhase phase, const PlhStackText *stack)
+{
+	for (int i = 0; i < stack->frame_count; i++)
+		if (phase_of_frame(&stack->frames[i]) == phase)
+			return true;
+	return false;
 }
 
 PlhPhase

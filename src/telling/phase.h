@@ -41,6 +41,9 @@ typedef enum PlhPhase
  */
 extern PlhPhase plh_phase_of(const PlhStackText *stack, int *frame);
 
+/* Has a function of that phase called, or called what called, the innermost one? */
+extern bool plh_phase_is_around(PlhPhase phase, const PlhStackText *stack);
+
 /* The phase that one is a part of; PLH_PHASE_UNKNOWN: of none. */
 extern PlhPhase plh_phase_parent(PlhPhase phase);
 
