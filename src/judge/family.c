@@ -126,7 +126,7 @@ static const PlhFamily families[] = {
 		PLH_FAMILY_LOCKS, "locks",
 		"Each session has an entry for each lock that it holds, with 128 bytes more in TopMemoryContext. It keeps the entries for later locks.",
 		"A transaction locks each table, index and partition that it uses until it ends. max_locks_per_transaction only sizes the table that all sessions share.",
-		"Let one transaction use fewer tables and partitions, or commit more often: COMMIT or ROLLBACK releases its locks. pg_advisory_unlock_all() releases advisory locks of the session.",
+		"Commit more often: COMMIT or ROLLBACK releases its locks. Where most are on relations, let one transaction use fewer tables and partitions. pg_advisory_unlock_all() releases advisory locks of the session.",
 		NAMES("LOCALLOCK hash")
 	},
 	{
