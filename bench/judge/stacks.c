@@ -141,7 +141,7 @@ stacks_find_origins(void *arg, const PlhShare *sites, int count, PlhSiteOrigin *
 	for (int i = 0; i < count; i++)
 		origins[i] = (PlhSiteOrigin)
 	{
-		functions[i], false
+		.function = functions[i]
 	};
 	pfree(functions);
 }

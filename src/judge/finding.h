@@ -52,6 +52,12 @@ typedef struct PlhContextsFound
 	const PlhFamilyAccount *family;
 	int64		late_contexts;	/* more than in the middle of their time */
 	bool		is_scattered;	/* no site has much of their samples */
+	const PlhFamilyAccount *output; /* of decoding: what it writes to, where
+									 * that is much, too; else NULL */
+	int64		kept_bytes;		/* of decoding: what sites have for it that
+								 * the session keeps */
+	int64		value_bytes;	/* of decoding: a value or row; 0: none is
+								 * large */
 } PlhContextsFound;
 
 /* What is known of a statement, or of all of a transaction. */
@@ -95,19 +101,19 @@ typedef struct PlhFinding
 	};
 } PlhFinding;
 
-/* What a call site of a statement is part of. */
+/* What a call site is part of. */
 typedef struct PlhSiteOrigin
 {
-	uint32		function;		/* the same number, from 1 on, of sites at
-								 * which one function allocates for itself; 0:
-								 * none is known that does */
+	uint32		function;		/* the same number, from 1 on, of sites of a
+								 * statement at which one function allocates
+								 * for itself; 0: none is known that does */
 	bool		is_unlimited;	/* no setting limits what is allocated there */
+	bool		is_decoding;	/* it is for changes that are decoded */
 } PlhSiteOrigin;
 
 /*
  * Who knows which functions sites have in their stacks.  "find" gives sites of one cause the same
- * number, from 1 on, and 0 to those of which it knows none; "find_origins" is about sites of a
- * statement.
+ * number, from 1 on, and 0 to those of which it knows none.
  */
 typedef struct PlhCauses
 {

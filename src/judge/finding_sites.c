@@ -14,10 +14,12 @@ is_of(const PlhFinding *finding, const PlhProfileImage *image, const PlhSiteReco
 {
 	const PlhFamilyAccount *family = plh_finding_family(finding);
 
-	if (family != NULL)
-		return plh_site_suspects_is_in(image, site, family);
-	return finding->kind == PLH_KIND_STATEMENT ? !plh_lifetime_is_lasting(site->key.lifetime) :
-		site == finding->site;
+	if (family == NULL)
+		return finding->kind == PLH_KIND_STATEMENT ?
+			!plh_lifetime_is_lasting(site->key.lifetime) : site == finding->site;
+	return plh_site_suspects_is_in(image, site, family) ||
+		(finding->contexts.output != NULL &&
+		 plh_site_suspects_is_in(image, site, finding->contexts.output));
 }
 
 PlhShare *

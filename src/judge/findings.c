@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include "judge/course.h"
+#include "judge/decoding_suspect.h"
 #include "judge/process_suspect.h"
 #include "judge/findings.h"
 #include "judge/one_cause.h"
@@ -447,6 +448,7 @@ plh_findings_make(const PlhProfileImage *image, const PlhBaseline *baseline,
 	plh_one_cause_merge(&judge);
 	plh_statement_functions_add_up(&judge);
 	judge_families(&judge);
+	plh_decoding_suspect_merge(&judge);
 	judge_statement(&judge);
 	judge_process(&judge);
 	if (findings->account->is_counted)

@@ -24,18 +24,6 @@ typedef struct Sum
 	const PlhStatementSite *largest;
 } Sum;
 
-/* qsort comparator: the largest first. */
-static int
-compare_sites(const void *a, const void *b)
-{
-	const PlhShare *left = &((const PlhStatementSite *) a)->share;
-	const PlhShare *right = &((const PlhStatementSite *) b)->share;
-
-	if (left->bytes != right->bytes)
-		return left->bytes > right->bytes ? -1 : 1;
-	return left->site < right->site ? -1 : left->site > right->site;
-}
-
 /* Ask what the largest sites are part of. */
 static PlhSiteOrigin *
 origins_of(const PlhJudge *judge, int count)
@@ -103,8 +91,9 @@ plh_statement_functions_add_up(PlhJudge *judge)
 
 	if (judge->statement.bytes < PLH_SUSPECT_LARGE_BYTES / 2 || count < 2)
 		return;
+	/* the share comes first */
 	qsort(judge->statement_sites, judge->statement_site_count, sizeof(PlhStatementSite),
-		  compare_sites);
+		  plh_site_facts_compare_shares);
 	origins = origins_of(judge, count);
 	functions = palloc0(sizeof(Sum) * (count + 1));
 	for (int i = 0; i < count; i++)

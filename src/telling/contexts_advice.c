@@ -111,6 +111,8 @@ advise_on_decoding(const PlhAdvised *advised, const PlhFamily *decoding)
 		plh_known_fault_say(advised->said, phase);
 		plh_sentences_say(advised->said, plh_phase_help(phase), true, PLH_FIELDS(NULL));
 	}
+	else if (advised->finding->contexts.value_bytes > 0)
+		PLH_SAY(advised->said, true, help_decoding_value);
 	else if (is_of_changes(advised->finding->contexts.family))
 		PLH_SAY(advised->said, true, help_decoding_changes);
 	else

@@ -84,6 +84,27 @@ plh_contexts_evidence_say_phase(PlhSaid *said, const PlhFindingOrigin *origin)
 	return true;
 }
 
+/* What else there is of what is decoded, and whether one value has much of it. */
+static void
+say_parts_of_decoding(PlhSaid *said, const PlhContextsFound *contexts,
+					  const PlhProfileImage *image)
+{
+	const PlhFamilyAccount *output = contexts->output;
+
+	if (output != NULL)
+	{
+		PLH_SAY(said, image->alive, contexts,.count = output->contexts,
+				.bytes = plh_words_size(output->bytes),.title = plh_account_title(output, image));
+		say_family(said, output, image);
+	}
+	if (contexts->kept_bytes > 0)
+		PLH_SAY(said, image->alive, decoding_kept,.bytes = plh_words_size(contexts->kept_bytes),
+				.noun = plh_process_kind_noun(image));
+	if (contexts->value_bytes > 0)
+		PLH_SAY(said, image->alive, decoding_value,
+				.bytes = plh_words_size(contexts->value_bytes));
+}
+
 /* What decoding holds, by whoever allocated it. */
 static void
 say_decoding(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image,
@@ -95,6 +116,7 @@ say_decoding(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *im
 		say_family(said, finding->contexts.family, image);
 	else
 		plh_contexts_evidence_say_phase(said, origin);
+	say_parts_of_decoding(said, &finding->contexts, image);
 }
 
 /* How many locks it holds now, where the contexts are for locks: they may be those of before. */
@@ -120,7 +142,7 @@ plh_contexts_evidence_say(PlhSaid *said, const PlhFinding *finding, const PlhPro
 	const PlhFamilyAccount *family = finding->contexts.family;
 	const PlhFields fields = {
 		.count = family->contexts,
-		.bytes = plh_words_size(finding->bytes),
+		.bytes = plh_words_size(family->bytes),
 		.title = plh_account_title(family, image)
 	};
 

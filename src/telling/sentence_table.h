@@ -271,6 +271,12 @@ SENTENCE(locks_none, "the same, and they are released", "The session holds no lo
 SENTENCE(family, "what is known of contexts of that kind", "{what} {bound}", NULL)
 SENTENCE(phase_decoding_catalogs, "for changes to catalogs",
 		 "Decoding keeps the invalidations and row versions of a transaction until it has been sent. logical_decoding_work_mem does not limit them.", NULL)
+SENTENCE(decoding_kept, "buffers of the session are part of what is decoded",
+		 "Another {bytes} was allocated to decode or send this, in memory that lives as long as the {noun}.",
+		 "Another {bytes} was allocated to decode or send this, in memory that lived as long as the {noun}.")
+SENTENCE(decoding_value, "a value that is decoded is large",
+		 "A single value or row takes {bytes} of it. No setting limits that.",
+		 "A single value or row took {bytes} of it. No setting limits that.")
 SENTENCE(plugin_allocated, "samples show that most is an output plugin's",
 		 "By its samples, most of it was allocated by {library}, an output plugin. It stays until the plugin frees it, or decoding ends.",
 		 "By its samples, most of it was allocated by {library}, an output plugin.")
@@ -674,6 +680,8 @@ SENTENCE(plugin_holds, "what an output plugin keeps",
 		 "An output plugin's buffer becomes as large as the largest row or transaction that it sends at once, and stays so. If none is that large, report this to the authors of {library}.", NULL)
 SENTENCE(help_decoding_catalogs, "decoding of changes to catalogs",
 		 "Let transactions that are decoded create, alter and drop fewer tables, temporary ones included. Such changes count in all transactions that run beside them.", NULL)
+SENTENCE(help_decoding_value, "decoding of a large value",
+		 "Split such large values over several rows, or leave their table out of what is decoded.", NULL)
 SENTENCE(help_decoding_changes, "decoding of many changes",
 		 "Lower logical_decoding_work_mem, so that changes are written to disk earlier, or let transactions change fewer rows.", NULL)
 SENTENCE(known_fault, "a minor release with a known fault",

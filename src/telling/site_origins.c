@@ -1,6 +1,6 @@
 /*
  * site_origins.c
- *	  What call sites of a statement are part of: functions, and phases that no setting limits.
+ *	  What call sites are part of: functions, phases that no setting limits, and decoding.
  */
 #include "postgres.h"
 
@@ -19,6 +19,15 @@ is_unlimited(const PlhStackText *stack)
 		!plh_node_memory_has_limit(stack);
 }
 
+static bool
+is_decoding(const PlhStackText *stack)
+{
+	int			frame;
+	PlhPhase	phase = plh_phase_of(stack, &frame);
+
+	return phase == PLH_PHASE_DECODING || plh_phase_parent(phase) == PLH_PHASE_DECODING;
+}
+
 void
 plh_site_origins_find(void *arg, const PlhShare *sites, int count, PlhSiteOrigin *origins)
 {
@@ -29,7 +38,7 @@ plh_site_origins_find(void *arg, const PlhShare *sites, int count, PlhSiteOrigin
 	for (int i = 0; i < count; i++)
 		origins[i] = (PlhSiteOrigin)
 	{
-		functions[i], is_unlimited(&stacks[i])
+		functions[i], is_unlimited(&stacks[i]), is_decoding(&stacks[i])
 	};
 	pfree(stacks);
 	pfree(functions);

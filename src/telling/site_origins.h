@@ -1,6 +1,6 @@
 /*
  * site_origins.h
- *	  What call sites of a statement are part of: functions, and phases that no setting limits.
+ *	  What call sites are part of: functions, phases that no setting limits, and decoding.
  *
  * Never called inside palloc.
  */

@@ -11,10 +11,10 @@
 -- suspect: query *
 -- says: decod
 -- says: test_decoding|output plugin
--- says: A single value|[Oo]ne (value|row|change)|large (value|row|change)s?|largest row
+-- says: A single value|[Oo]ne (value|row|change)|large (value|row|change)s?
 -- never: many subtransactions
 -- never: hash table
--- never: Verdict: (leak|contexts|malloc|mapped|freed|growing|none)
+-- never: Verdict: (leak|held|contexts|malloc|mapped|freed|growing|none)
 CREATE TABLE scans (id int, body text);
 ALTER TABLE scans ALTER body SET STORAGE EXTERNAL;
 SELECT 1 FROM pg_create_logical_replication_slot('239_large_value_decoded', 'test_decoding');
