@@ -15,6 +15,9 @@
 /* The most sites that are looked at, the largest. */
 #define MOST_SITES 1000
 
+/* More than that is no figure of a sound profile. */
+#define MOST_BYTES ((double) (PG_INT64_MAX / 8))
+
 /* What is known of several sites. */
 typedef struct Sum
 {
@@ -48,13 +51,41 @@ add(Sum *sum, const PlhStatementSite *site)
 		sum->largest = site;
 }
 
-/* What they hold whatever the error. */
 static int64
-known_bytes(const Sum *sum)
+error_of(const Sum *sum)
 {
-	double		bytes = Min(sum->bytes, (double) PG_INT64_MAX / 2);
+	return (int64) plh_sampling_error_bytes(sum->variance, sum->bytes, sum->samples);
+}
 
-	return (int64) bytes - (int64) plh_sampling_error_bytes(sum->variance, bytes, sum->samples);
+/* What they hold at least, and at most. */
+static int64
+least_bytes(const Sum *sum)
+{
+	return (int64) Min(sum->bytes, MOST_BYTES) - error_of(sum);
+}
+
+static int64
+most_bytes(const Sum *sum)
+{
+	return (int64) Min(sum->bytes, MOST_BYTES) + error_of(sum);
+}
+
+/* Note what of all no setting limits, and what may be something else that was not sampled. */
+static void
+note_unlimited(PlhStatementSamples *statement, const Sum *unlimited)
+{
+	const Sum	others = {
+		.bytes = Max(0.0, (double) statement->bytes - unlimited->bytes),
+		.variance = Max(0.0, statement->variance - unlimited->variance),
+		.samples = statement->samples - unlimited->samples
+	};
+
+	if (unlimited->samples <= 0)
+		return;
+	statement->unlimited_bytes = most_bytes(unlimited);
+	statement->other_bytes = others.samples > 0 ? most_bytes(&others) :
+		(int64) plh_sampling_missed_bytes(Min(unlimited->bytes / unlimited->samples,
+											  PG_INT32_MAX));
 }
 
 /* Let the function that holds most be the largest site. */
@@ -67,7 +98,7 @@ find_largest(PlhJudge *judge, const Sum *functions, int count)
 
 	for (int i = 1; i <= count; i++)
 	{
-		statement->largest_bytes = Max(statement->largest_bytes, known_bytes(&functions[i]));
+		statement->largest_bytes = Max(statement->largest_bytes, least_bytes(&functions[i]));
 		if (functions[i].bytes > most)
 		{
 			most = functions[i].bytes;
@@ -104,7 +135,7 @@ plh_statement_functions_add_up(PlhJudge *judge)
 			add(&unlimited, &judge->statement_sites[i]);
 	}
 	find_largest(judge, functions, count);
-	judge->statement.unlimited_bytes = known_bytes(&unlimited);
+	note_unlimited(&judge->statement, &unlimited);
 	pfree(functions);
 	pfree(origins);
 }

@@ -95,6 +95,18 @@ most_limits(PlhLimitKind limit)
 }
 
 /*
+ * What no setting limits of "sure" bytes: contexts that are known to be of that kind, or all that
+ * samples show nothing else for, as far as they can stand for it.
+ */
+static int64
+unlimited_of(const PlhStatementFound *statement, const PlhStatementSamples *samples, int64 sure)
+{
+	int64		rest = sure - statement->node_bytes - samples->other_bytes;
+
+	return Max(Min(statement->unlimited_bytes, sure), Min(samples->unlimited_bytes, rest));
+}
+
+/*
  * Does it hold more than the settings allow, or does the plan have very many nodes?  "sure" are
  * bytes that were counted, or that samples stand for whatever their error.
  */
@@ -112,8 +124,7 @@ is_beyond(const PlhFinding *finding, const PlhStatementSamples *samples, int64 s
 		(statement->nodes > PLH_SUSPECT_MANY_LIMITS / 2 &&
 		 statement->node_bytes > PLH_SUSPECT_MANY_LIMITS * limit) ||
 		rest > most_limits(statement->limit) * limit ||
-		Min(Max(statement->unlimited_bytes, samples->unlimited_bytes), sure) >=
-		PLH_SUSPECT_SURE_BYTES ||
+		unlimited_of(statement, samples, sure) >= PLH_SUSPECT_SURE_BYTES ||
 		(samples->largest_bytes > PLH_SUSPECT_QUERY_LIMITS * limit &&
 		 samples->largest_bytes >= PLH_SUSPECT_LARGE_BYTES / 2);
 }

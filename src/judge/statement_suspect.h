@@ -19,7 +19,9 @@ typedef struct PlhStatementSamples
 	int64		largest_bytes;	/* of the site or function that holds most,
 								 * over all statements, and that no node's
 								 * limit covers */
-	int64		unlimited_bytes;	/* of all sites that no setting limits */
+	int64		unlimited_bytes;	/* of all sites that no setting limits, at
+									 * most */
+	int64		other_bytes;	/* of all others, at most */
 	PlhLimitKind limit;			/* of the largest site */
 	int64		limit_bytes;	/* that it may hold and be no suspect */
 } PlhStatementSamples;
