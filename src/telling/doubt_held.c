@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "judge/site_suspects.h"
 #include "judge/statement_limit.h"
 #include "judge/statement_suspect.h"
 #include "judge/suspect.h"
@@ -77,22 +78,33 @@ say_largest(PlhDoubt *doubt, const PlhDoubted *doubted, const PlhSiteRecord *sit
 							plh_statement_limit_kind(image, site));
 }
 
+static bool
+is_of_nodes(const PlhFamily *family)
+{
+	return family != NULL && family->kind == PLH_FAMILY_NODES;
+}
+
 /*
- * The nodes of a plan that hold much, and the largest part of what was counted: each of them may
- * have a site of its own.  NULL where there are none, or most is freed since.
+ * The nodes of a plan that hold much: the largest part of what was counted, as each of them may
+ * have a site of its own, or that with the largest site, where others have more at many.  NULL
+ * where there are none, or most is freed since.
  */
 static const PlhFamilyAccount *
-large_nodes(const PlhProfileImage *image, const PlhAccount *account)
+large_nodes(const PlhProfileImage *image, const PlhAccount *account, const PlhSiteRecord *largest)
 {
+	bool		is_largest = is_of_nodes(plh_site_suspects_family(image, largest));
+
 	for (int i = 0; i < account->family_count; i++)
 	{
 		const PlhFamilyAccount *family = &account->families[i];
 
 		if (family->lasting)
 			continue;
-		return family->family != NULL && family->family->kind == PLH_FAMILY_NODES &&
-			family->bytes >= PLH_SUSPECT_LARGE_BYTES &&
-			plh_doubted_site_passing(image) >= family->bytes / 2 ? family : NULL;
+		if (is_of_nodes(family->family))
+			return family->bytes >= PLH_SUSPECT_LARGE_BYTES &&
+				plh_doubted_site_passing(image) >= family->bytes / 2 ? family : NULL;
+		if (!is_largest)
+			return NULL;
 	}
 	return NULL;
 }
@@ -103,10 +115,11 @@ plh_doubt_held_find_statement(PlhDoubt *doubt, const PlhDoubted *doubted)
 	const PlhProfileImage *image = doubted->process->image;
 	const PlhAccount *account = doubted->findings->account;
 	const PlhSiteRecord *site = plh_doubted_site_largest(image, PLH_DOUBTED_IN_STATEMENT);
-	const PlhFamilyAccount *nodes = large_nodes(image, account);
+	const PlhFamilyAccount *nodes;
 
 	if (site == NULL)
 		return false;
+	nodes = large_nodes(image, account, site);
 	if (nodes != NULL && !plh_moment_has_lost(doubted->process, nodes->bytes) &&
 		plh_statement_limit_kind(image, site) == PLH_LIMIT_NODE)
 		say_nodes(doubt, image, nodes, account, image->alive &&
