@@ -199,7 +199,8 @@ typedef struct Peak
 	PlhSharedFunction shared;
 	int64		bytes;			/* of that function, or of the site */
 	int64		error_bytes;
-	const PlhStatementRecord *statement;	/* which had most of it; or NULL */
+	const PlhStatementRecord *statement;	/* which had most, if much; or
+											 * NULL */
 	uint32		statements;		/* number of those that had some */
 } Peak;
 
@@ -210,7 +211,7 @@ typedef struct StatementAtPeak
 	int64		bytes;
 } StatementAtPeak;
 
-/* Find the statement that had most of all sites at the peak. */
+/* Find the statement that had most of all sites at the peak, if that explains any of it. */
 static void
 find_statement_of_all(Peak *peak, const PlhProfileImage *image)
 {
@@ -238,6 +239,8 @@ find_statement_of_all(Peak *peak, const PlhProfileImage *image)
 		}
 	}
 	hash_destroy(statements);
+	if (most < PLH_NAMED_PART * peak->shared.all)
+		peak->statement = NULL;
 }
 
 /* Find what was held then.  Returns false where nothing is known of it. */
