@@ -17,6 +17,7 @@
 #include "datatype/timestamp.h"
 
 #include "judge/course.h"
+#include "judge/kept_memory.h"
 #include "judge/process_suspect.h"
 
 /* The figure that a finding on a process goes by. */
@@ -90,33 +91,16 @@ plh_process_suspect_malloc_bytes(const PlhFinding *finding)
 	return finding->bytes >= PLH_SUSPECT_GIVEN_OUT_BYTES ? finding->bytes : finding->growth_bytes;
 }
 
-/* Since when has malloc kept much, by all that was counted since? */
-static TimestampTz
-kept_since(const PlhProfileHeader *header)
-{
-	TimestampTz since = header->census_at;
-
-	for (uint32 i = Min(header->history_count, PLH_HISTORY_POINTS); i > 0; i--)
-	{
-		const PlhHistoryPoint *point = &header->history[i - 1];
-
-		if (point->malloc_free_bytes < PLH_SUSPECT_KEPT_BYTES)
-			break;
-		since = Min(since, point->at);
-	}
-	return since;
-}
-
 /* Does malloc keep much that was freed, and was not needed again? */
 static bool
 is_freed(PlhFinding *finding, const PlhProfileHeader *header, TimestampTz now)
 {
-	int64		kept = plh_course_sound(header->malloc_free_bytes);
+	PlhKeptMemory kept = plh_kept_memory_find(header);
 
-	finding->bytes = kept;
-	finding->score = kept / (1.0 + kept + plh_course_sound(header->malloc_bytes));
-	return kept >= PLH_SUSPECT_KEPT_BYTES &&
-		(double) now - (double) kept_since(header) >= PLH_SUSPECT_KEPT_US;
+	finding->bytes = kept.bytes;
+	finding->score = kept.bytes / (1.0 + kept.bytes + plh_course_sound(header->malloc_bytes));
+	return kept.bytes >= PLH_SUSPECT_KEPT_BYTES &&
+		(double) now - (double) kept.since >= PLH_SUSPECT_KEPT_US;
 }
 
 /* Are the figures counted that a kind of findings goes by? */

@@ -14,6 +14,7 @@
 #include "base/allocator.h"
 #include "base/compat.h"
 #include "base/settings.h"
+#include "judge/kept_memory.h"
 #include "judge/process_kind.h"
 #include "judge/suspect.h"
 #include "reader/server_activity.h"
@@ -342,6 +343,20 @@ plh_advice_say_trim_to_see(PlhSaid *said, const PlhProfileImage *image)
 		PLH_SAY(said, true, trim_to_see,.pid = image->header->pid);
 }
 
+void
+plh_advice_say_former(PlhSaid *said, const PlhProfileImage *image)
+{
+	PlhLoadedCode loaded = loaded_by(image);
+	const char *noun = plh_process_kind_noun(image);
+
+	if (loaded.language != NULL || !plh_kept_memory_find(image->header).is_from_outside)
+		return;
+	if (loaded.has_jit)
+		PLH_SAY(said, true, loaded_jit,.noun = noun);
+	else
+		say_clients(said, noun, &loaded);
+}
+
 /* How to have glibc keep less. */
 static void
 say_glibc(PlhSaid *said, const PlhProfileHeader *header)
@@ -367,6 +382,7 @@ advise_on_freed(const PlhAdvised *advised)
 		PLH_SAY(advised->said, true, trim_jemalloc);
 	else if (header->allocator == PLH_ALLOCATOR_TCMALLOC)
 		PLH_SAY(advised->said, true, trim_tcmalloc);
+	plh_advice_say_former(advised->said, advised->image);
 }
 
 /* Whose fault a leak is in code of the server, or where to look. */

@@ -38,6 +38,9 @@ extern void plh_advice_of_running(PlhSaid *said, int pid);
 /* How to see the call sites of malloc, where they are not known. */
 extern void plh_advice_sites(PlhSaid *said, const PlhProfileHeader *header);
 
+/* What to do about what had memory outside of contexts that is free now, where that is known. */
+extern void plh_advice_say_former(PlhSaid *said, const PlhProfileImage *image);
+
 /* How to have it give back what malloc keeps, if it can. */
 extern void plh_advice_say_trim(PlhSaid *said, const PlhProfileImage *image);
 

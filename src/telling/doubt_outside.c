@@ -13,7 +13,9 @@
 #include "telling/doubt_outside.h"
 #include "telling/doubted_site.h"
 #include "telling/holder_sentences.h"
+#include "telling/malloc_statement.h"
 #include "telling/moment.h"
+#include "telling/process_evidence.h"
 
 static void
 say_callers(PlhDoubt *doubt, const PlhDoubted *doubted)
@@ -54,7 +56,18 @@ rests_outside(PlhCourse *course, const PlhDoubted *doubted)
 		plh_course_rests(course) && plh_course_rests(doubted->course);
 }
 
-/* Has malloc given out much outside of contexts, which does not go on? */
+/* Has malloc given out much outside of contexts? */
+static bool
+is_large(const PlhDoubted *doubted)
+{
+	const PlhProfileHeader *header = doubted->process->image->header;
+	int64		outside = header->malloc_bytes - header->context_bytes;
+
+	return header->census_at != 0 && outside >= PLH_SUSPECT_LARGE_BYTES &&
+		!plh_moment_has_lost(doubted->process, outside);
+}
+
+/* Is that so, while it does not go on? */
 static bool
 find_outside(PlhDoubt *doubt, const PlhDoubted *doubted)
 {
@@ -65,8 +78,7 @@ find_outside(PlhDoubt *doubt, const PlhDoubted *doubted)
 	PlhHolder	holder;
 	bool		rests;
 
-	if (header->census_at == 0 || outside < PLH_SUSPECT_LARGE_BYTES ||
-		plh_moment_has_lost(doubted->process, outside))
+	if (!is_large(doubted))
 		return false;
 	rests = rests_outside(&course, doubted);
 	if (rests)
@@ -134,19 +146,30 @@ find_kept(PlhDoubt *doubt, const PlhDoubted *doubted)
 {
 	const PlhProfileImage *image = doubted->process->image;
 	const PlhProfileHeader *header = image->header;
+	PlhFinding	finding = {.kind = PLH_KIND_MALLOC_KEEPS};
+	PlhMallocStatement statement;
 
 	if (header->census_at == 0 || header->malloc_free_bytes < PLH_SUSPECT_KEPT_BYTES ||
 		header->malloc_free_bytes < header->own_bytes / 2)
 		return false;
-	PLH_SAY(&doubt->words, image->alive, freed,.bytes = plh_words_size(header->malloc_free_bytes),
-			.other = plh_words_size(header->malloc_bytes));
+	finding.bytes = header->malloc_free_bytes;
+	plh_process_evidence_say_freed(&doubt->words, &finding, image);
+	statement = plh_malloc_statement_find(&finding, image);
+	if (statement.evidence != NULL)
+		appendStringInfo(&doubt->words.text, " %s", statement.evidence);
 	plh_advice_say_trim(&doubt->next, image);
+	plh_advice_say_former(&doubt->next, image);
 	return true;
 }
 
+/* What is free is told before what is in use, unless that may keep growing. */
 bool
 plh_doubt_outside_find(PlhDoubt *doubt, const PlhDoubted *doubted)
 {
-	return find_outside(doubt, doubted) || find_untold(doubt, doubted) ||
-		find_malloc_and_mapped(doubt, doubted) || find_kept(doubt, doubted);
+	PlhCourse	course = {0};
+
+	return (!is_large(doubted) || rests_outside(&course, doubted) ? find_kept(doubt, doubted) :
+			false) ||
+		find_outside(doubt, doubted) || find_untold(doubt, doubted) ||
+		find_malloc_and_mapped(doubt, doubted);
 }

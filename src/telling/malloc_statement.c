@@ -1,7 +1,7 @@
 /*
  * malloc_statement.c
  *	  The statement during which a process has got memory from malloc, or mapped it, outside of
- *	  contexts, where that is known.
+ *	  contexts, or memory that malloc keeps since it was freed, where that is known.
  *
  * Samples of malloc have their statement.  Without these, only a statement that runs, or was the
  * last one, is known to have run at a time: what was counted then and since it began tells how much
@@ -11,6 +11,7 @@
 #include "postgres.h"
 
 #include "judge/course.h"
+#include "judge/kept_memory.h"
 #include "judge/process_suspect.h"
 #include "judge/suspect.h"
 #include "profile/site_facts.h"
@@ -30,12 +31,21 @@ typedef struct SampledStatement
 	int64		bytes;
 } SampledStatement;
 
+/* What the finding is about. */
+static int64
+all_bytes(const PlhFinding *finding)
+{
+	if (finding->kind == PLH_KIND_MALLOC_KEEPS)
+		return finding->bytes;
+	return finding->kind != PLH_KIND_MAPPED_GROWS ? plh_process_suspect_malloc_bytes(finding) :
+		finding->growth_bytes;
+}
+
 /* Are they most of what the finding is about? */
 static bool
 are_most(const PlhFinding *finding, int64 bytes)
 {
-	int64		all = finding->kind != PLH_KIND_MAPPED_GROWS ?
-		plh_process_suspect_malloc_bytes(finding) : finding->growth_bytes;
+	int64		all = all_bytes(finding);
 
 	return bytes > 0 && bytes >= PLH_SUSPECT_EXPLAINED_PART * (double) all;
 }
@@ -95,9 +105,19 @@ find_sampled(PlhMallocStatement *found, const PlhFinding *finding, const PlhProf
 static PlhSentence
 grown_while_ran(PlhKind kind)
 {
+	if (kind == PLH_KIND_MALLOC_KEEPS)
+		return PLH_SAYS_kept_while_ran;
 	if (kind == PLH_KIND_OUTSIDE_GROWS)
 		return PLH_SAYS_outside_while_ran;
 	return kind == PLH_KIND_MALLOC_GROWS ? PLH_SAYS_malloc_while_ran : PLH_SAYS_mapped_while_ran;
+}
+
+/* What was counted since then of what the finding is about. */
+static int64
+gained_since(const PlhFinding *finding, const PlhProfileHeader *header, TimestampTz since)
+{
+	return finding->kind == PLH_KIND_MALLOC_KEEPS ? plh_kept_memory_came_since(header, since) :
+		plh_course_gained_since(header, plh_process_suspect_series(finding->kind), since);
 }
 
 /* Find it by what was counted while it ran. */
@@ -105,9 +125,7 @@ static bool
 find_running(PlhMallocStatement *found, const PlhFinding *finding,
 			 const PlhProfileImage *image, const PlhServerQuery *query)
 {
-	int64		gained = plh_course_gained_since(image->header,
-												 plh_process_suspect_series(finding->kind),
-												 query->started_at);
+	int64		gained = gained_since(finding, image->header, query->started_at);
 
 	if (!are_most(finding, gained))
 		return false;
@@ -157,6 +175,7 @@ find_by_activity(PlhMallocStatement *found, const PlhFinding *finding, const Plh
 	if (!image->alive ||
 		!plh_server_activity_query(image->header->pid, &query) ||
 		find_running(found, finding, image, &query) ||
+		finding->kind == PLH_KIND_MALLOC_KEEPS ||
 		find_beginning(found, finding, image, &query))
 		return;
 	found->evidence = PLH_PHRASE(true, malloc_of_unknown);
@@ -167,10 +186,10 @@ plh_malloc_statement_find(const PlhFinding *finding, const PlhProfileImage *imag
 {
 	PlhMallocStatement found = {NULL};
 
-	if (!plh_finding_is_outside(finding))
+	if (!plh_finding_is_outside(finding) && finding->kind != PLH_KIND_MALLOC_KEEPS)
 		return found;
 	find_by_activity(&found, finding, image);
-	if (finding->kind != PLH_KIND_MAPPED_GROWS)
+	if (finding->kind == PLH_KIND_MALLOC_GROWS || finding->kind == PLH_KIND_OUTSIDE_GROWS)
 		find_sampled(&found, finding, image);
 	return found;
 }

@@ -1,7 +1,7 @@
 /*
  * malloc_statement.h
  *	  The statement during which a process has got memory from malloc, or mapped it, outside of
- *	  contexts, where that is known.
+ *	  contexts, or memory that malloc keeps since it was freed, where that is known.
  *
  * Never called inside palloc.
  */

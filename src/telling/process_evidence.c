@@ -6,6 +6,7 @@
 
 #include "datatype/timestamp.h"
 
+#include "judge/kept_memory.h"
 #include "judge/process_kind.h"
 #include "report/words.h"
 #include "telling/function_shares.h"
@@ -113,12 +114,31 @@ plh_process_evidence_say_malloc(PlhSaid *said, const PlhFinding *finding,
 	plh_holder_sentences_say_beside(said, holder);
 }
 
+/*
+ * Does malloc use again what it keeps?  What has been added since did not come from that, and what
+ * is in arenas of threads is for these alone.
+ */
+static void
+say_use(PlhSaid *said, const PlhKeptMemory *kept, const PlhProfileImage *image)
+{
+	if (kept->added_bytes > 0)
+		PLH_SAY(said, image->alive, freed_added,.growth = plh_words_size(kept->added_bytes),
+				.since = plh_words_time(kept->since));
+	else if (image->alive && image->header->malloc_arena_bytes < kept->bytes / 2)
+		PLH_SAY(said, true, freed_is_used);
+}
+
 void
 plh_process_evidence_say_freed(PlhSaid *said, const PlhFinding *finding,
 							   const PlhProfileImage *image)
 {
+	PlhKeptMemory kept = plh_kept_memory_find(image->header);
+
 	PLH_SAY(said, image->alive, freed,.bytes = plh_words_size(finding->bytes),
 			.other = plh_words_size(image->header->malloc_bytes));
+	say_use(said, &kept, image);
+	if (kept.is_from_outside)
+		PLH_SAY(said, image->alive, freed_from_outside,.total = plh_words_size(kept.context_bytes));
 	if (image->alive)
 		PLH_SAY(said, true, freed_until_end,.noun = plh_process_kind_noun(image));
 }

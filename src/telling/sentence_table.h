@@ -471,6 +471,12 @@ PHRASE(late_all, "the second half has all", "all", NULL)
 PHRASE(late_none, "the second half has nothing", "none", NULL)
 SENTENCE(freed, "malloc keeps much that was freed",
 		 "At the last count malloc kept {bytes} that was freed, besides {other} in use.", NULL)
+SENTENCE(freed_is_used, "nothing was added to it",
+		 "malloc uses it again for what fits, before it asks the kernel for more.", NULL)
+SENTENCE(freed_added, "much was added to it, and to private memory",
+		 "{growth} of that was added after {since}: what was free before was not enough, or did not fit.", NULL)
+SENTENCE(freed_from_outside, "memory contexts never had half of it",
+		 "Memory contexts had {total} at most, so most of what was freed was allocated outside of them.", NULL)
 SENTENCE(freed_until_end, "it lives", "The kernel gets it back when the {noun} ends.", NULL)
 SENTENCE(malloc_by_samples, "samples of malloc are of one statement",
 		 "By its samples, {bytes} of that was allocated for one statement.", NULL)
@@ -478,6 +484,8 @@ SENTENCE(malloc_while_ran, "it came while a statement ran",
 		 "While one statement ran, memory from malloc grew by at least {bytes}.", NULL)
 SENTENCE(mapped_while_ran, "the same of mapped memory",
 		 "While one statement ran, memory that libraries have mapped grew by at least {bytes}.", NULL)
+SENTENCE(kept_while_ran, "the same of memory that malloc keeps",
+		 "While one statement ran, at least {bytes} of it was allocated and freed.", NULL)
 SENTENCE(outside_while_ran, "the same where malloc does not tell what it has",
 		 "While one statement ran, memory outside of memory contexts grew by at least {bytes}.", NULL)
 SENTENCE(malloc_at_begin, "it came when the statement began that runs",
