@@ -490,10 +490,10 @@ COMMENT ON FUNCTION _pg_leakhunt_suspects() IS
 
 CREATE VIEW pg_leakhunt_suspects AS
     SELECT * FROM _pg_leakhunt_suspects()
-    ORDER BY process_state = 'crashed', verdict = 'leak' OR (verdict = 'malloc' AND site IS NOT NULL) DESC, verdict = 'growing', score DESC, bytes DESC;
+    ORDER BY process_state = 'crashed', verdict = 'growing', bytes DESC, score DESC;
 
 COMMENT ON VIEW pg_leakhunt_suspects IS
-'One row per process and finding, the largest first, and those of crashed processes last: a call site, over all statements together, memory contexts that belong together, the statement that runs, or what only the process as a whole shows. There is no row without the figures to support it, and none for what a pattern in pg_leakhunt_suppressions matches.';
+'One row per process and finding, the largest first, growing ones behind all others, and those of crashed processes last: a call site, over all statements together, memory contexts that belong together, the statement that runs, or what only the process as a whole shows. There is no row without the figures to support it, and none for what a pattern in pg_leakhunt_suppressions matches.';
 -- columns/suspects.def
 COMMENT ON COLUMN pg_leakhunt_suspects.pid IS
 'process id';

@@ -12,6 +12,9 @@ SET pg_leakhunt.sample_interval = 1;
 \d pg_leakhunt_metrics
 \d pg_leakhunt_statements
 
+-- the largest suspects come first, and what may be no fault behind all others
+SELECT regexp_replace(substring(pg_get_viewdef('pg_leakhunt_suspects') FROM 'ORDER BY.*'), '_pg_leakhunt_suspects\.', '', 'g') AS suspects_come;
+
 -- every view, column and function is explained
 SELECT c.relname, a.attname
 FROM pg_class c

@@ -161,6 +161,20 @@ is_known_cache(const PlhFinding *finding)
 		who_of(finding->site) == CORE_CACHE;
 }
 
+/* Is it a cache of PostgreSQL's that grows, rightly told so and as no leak? */
+static bool
+is_filling_cache(const Process *process, const PlhFinding *finding)
+{
+	return finding->kind == PLH_KIND_CACHE_GROWS && process->is_filling;
+}
+
+/* What PlhCauses.fills_cache is here. */
+static bool
+fills_cache(void *arg, const PlhSiteRecord *site)
+{
+	return who_of(site) == CORE_CACHE;
+}
+
 /* The finding on the cause that says most: a right one, if there is one. */
 static PlhVerdict
 verdict_on_cause(const Process *process, const PlhFindings *findings, bool *is_right)
@@ -189,7 +203,7 @@ note_accused(const Process *process, const PlhFindings *findings)
 		const PlhFinding *finding = &findings->list[i];
 		PlhVerdict	verdict = plh_finding_verdict(finding);
 
-		if (is_known_cache(finding) ||
+		if (is_known_cache(finding) || is_filling_cache(process, finding) ||
 			(!process->kind->is_healthy && is_about_cause(process, finding)))
 			continue;
 		if (!process->kind->is_healthy || process->is_settled)
@@ -268,7 +282,9 @@ free_findings(PlhFindings *findings)
 void
 look(Process *process)
 {
-	static const PlhCauses causes = {stacks_find_causes, stacks_find_origins, NULL};
+	static const PlhCauses causes = {
+		stacks_find_causes, stacks_find_origins, fills_cache, NULL
+	};
 	PlhFindings *findings;
 
 	if (process->held_bytes < last.held_bytes * (1.0 + LOOK_PART) &&

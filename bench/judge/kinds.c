@@ -701,6 +701,8 @@ step_cache_as(Process *process, int step, int who)
 	}
 	process->is_settled = who == CORE_CACHE ||
 		step > process->period * (process->in_order ? 3 : 8);
+	process->is_filling = who == CORE_CACHE &&
+		step <= process->period * (process->in_order ? 2 : 6);
 }
 
 static void

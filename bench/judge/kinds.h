@@ -45,6 +45,7 @@ struct Process
 	 * Of a healthy one: it has shown that it is; until then nobody can tell, as
 	 * a cache of an unknown extension that fills looks like a leak.
 	 */
+	bool		is_filling;		/* a cache of PostgreSQL's, not long full */
 	bool		is_settled;
 
 	/* What the kind needs. */

@@ -113,13 +113,15 @@ typedef struct PlhSiteOrigin
 
 /*
  * Who knows which functions sites have in their stacks.  "find" gives sites of one cause the same
- * number, from 1 on, and 0 to those of which it knows none.
+ * number, from 1 on, and 0 to those of which it knows none.  "fills_cache" tells whether the server
+ * fills a cache of its own at a site.
  */
 typedef struct PlhCauses
 {
 	void		(*find) (void *arg, const PlhShare *sites, int count, uint32 *causes);
 	void		(*find_origins) (void *arg, const PlhShare *sites, int count,
 								 PlhSiteOrigin *origins);
+	bool		(*fills_cache) (void *arg, const PlhSiteRecord *site);
 	void	   *arg;
 } PlhCauses;
 

@@ -115,6 +115,42 @@ drop_sites_in(PlhJudge *judge, const PlhFamilyAccount *family)
 	findings->count = kept;
 }
 
+/* Does the server fill a cache of its own there?  Whoever knows functions knows that. */
+static bool
+fills_cache(const PlhJudge *judge, const PlhSiteRecord *site)
+{
+	return judge->causes->fills_cache(judge->causes->arg, site);
+}
+
+/* Is a finding on a site at which the server fills a cache of its own, in contexts for that? */
+static bool
+is_of_cache(const PlhJudge *judge, const PlhFinding *finding)
+{
+	const PlhFamily *family = plh_finding_subject(finding) != PLH_SUBJECT_SITE ? NULL :
+		plh_site_suspects_family(judge->image, finding->site);
+
+	return family != NULL && family->kind == PLH_FAMILY_CACHE &&
+		fills_cache(judge, finding->site);
+}
+
+/*
+ * Drop the sites at which the server fills its caches: each of them may grow as steadily as a leak,
+ * and whether the cache is full is told by the counts of its contexts.
+ */
+static void
+drop_sites_of_caches(PlhJudge *judge)
+{
+	PlhFindings *findings = judge->findings;
+	int			kept = 0;
+
+	if (judge->causes == NULL)
+		return;
+	for (int i = 0; i < findings->count; i++)
+		if (!is_of_cache(judge, &findings->list[i]))
+			findings->list[kept++] = findings->list[i];
+	findings->count = kept;
+}
+
 /* What sites in contexts of that family are suspect of already. */
 static double
 found_in(const PlhJudge *judge, const PlhFamilyAccount *family)
@@ -130,6 +166,19 @@ found_in(const PlhJudge *judge, const PlhFamilyAccount *family)
 			found += finding->bytes;
 	}
 	return found;
+}
+
+/*
+ * Is it a cache that the server fills, and that has come to rest, so that it may be full?  What an
+ * extension keeps in one is not known to have an end.
+ */
+static bool
+is_full(const PlhJudge *judge, const PlhFinding *finding)
+{
+	return finding->kind == PLH_KIND_CACHE_GROWS && judge->causes != NULL &&
+		(finding->site == NULL || fills_cache(judge, finding->site)) &&
+		plh_process_suspect_family_rests(finding->contexts.family, judge->image->header,
+										 judge->counted_to);
 }
 
 /*
@@ -154,7 +203,8 @@ judge_families(PlhJudge *judge)
 		else if (found_in(judge, family) >= PLH_SUSPECT_EXPLAINED_PART * finding.late_bytes)
 			continue;
 		find_largest_site(&finding, judge);
-		plh_site_suspects_add(judge, &finding);
+		if (!is_full(judge, &finding))
+			plh_site_suspects_add(judge, &finding);
 	}
 }
 
@@ -447,6 +497,7 @@ plh_findings_make(const PlhProfileImage *image, const PlhBaseline *baseline,
 	plh_site_suspects_judge(&judge);
 	plh_one_cause_merge(&judge);
 	plh_statement_functions_add_up(&judge);
+	drop_sites_of_caches(&judge);
 	judge_families(&judge);
 	plh_decoding_suspect_merge(&judge);
 	judge_statement(&judge);

@@ -230,6 +230,20 @@ become_more(const PlhFamilyAccount *family, TimestampTz worked_at)
 		steadiness_of(family, worked_at) >= PLH_SUSPECT_STEADINESS;
 }
 
+/*
+ * Has a family come to rest?  It has gained next to nothing in the last quarter of its time, or the
+ * process has long been idle.
+ */
+bool
+plh_process_suspect_family_rests(const PlhFamilyAccount *family, const PlhProfileHeader *header,
+								 TimestampTz now)
+{
+	int64		gained = family->bytes - family->late_bytes;
+
+	return gained <= Max(PLH_COURSE_NOISE_BYTES, (int64) (family->bytes * PLH_COURSE_NOISE_PART)) ||
+		have_all_stopped(family, header, now);
+}
+
 /* Does a cache, which may be one context, keep growing? */
 static bool
 cache_grows(const PlhFamilyAccount *family, TimestampTz worked_at)

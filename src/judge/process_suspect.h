@@ -17,6 +17,9 @@ extern int64 plh_process_suspect_malloc_bytes(const PlhFinding *finding);
 extern PlhSeries plh_process_suspect_series(PlhKind kind);
 extern bool plh_process_suspect_misses_frees(const PlhProfileHeader *header);
 
+extern bool plh_process_suspect_family_rests(const PlhFamilyAccount *family,
+											 const PlhProfileHeader *header, TimestampTz now);
+
 /* Its memory contexts, in which nobody may have allocated anything that was sampled. */
 extern bool plh_process_suspect_judge_family(PlhFinding *finding, const PlhFamilyAccount *family,
 											 const PlhAccount *account,

@@ -132,6 +132,8 @@ plh_contexts_advice_say(const PlhAdvised *advised)
 		advise_on_decoding(advised, family);
 	else if (family->kind == PLH_FAMILY_FUNCTIONS && advised->origin->in_triggers)
 		PLH_SAY(advised->said, true, functions_of_triggers);
+	else if (advised->origin->is_statistics)
+		PLH_SAY(advised->said, true, lower_statistics);
 	else
 		plh_advised_say_help(advised, family->kind == PLH_FAMILY_CACHE &&
 							 advised->family != NULL ? advised->family : family);

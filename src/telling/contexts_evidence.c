@@ -164,16 +164,6 @@ plh_contexts_evidence_say(PlhSaid *said, const PlhFinding *finding, const PlhPro
 		say_family(said, family, image);
 }
 
-/* Has a family all but stopped growing? */
-static bool
-has_come_to_rest(const PlhFamilyAccount *family)
-{
-	int64		gained = family->bytes - family->late_bytes;
-
-	return family->late_at > family->early_at &&
-		gained <= Max(PLH_COURSE_NOISE_BYTES, (int64) (family->bytes * PLH_COURSE_NOISE_PART));
-}
-
 void
 plh_contexts_evidence_say_cache(PlhSaid *said, const PlhFinding *finding,
 								const PlhProfileImage *image, const PlhFindingOrigin *origin)
@@ -185,10 +175,10 @@ plh_contexts_evidence_say_cache(PlhSaid *said, const PlhFinding *finding,
 			.bytes = plh_words_size(finding->bytes),
 			.late = plh_words_size(finding->late_bytes),
 			.since = plh_words_time(family->early_at));
-	if (has_come_to_rest(family))
-		PLH_SAY(said, image->alive, cache_rests,.since = plh_words_time(family->late_at));
 	plh_contexts_evidence_say_examples(said, family->exemplified, image);
 	if (!known->is_endless)
 		PLH_SAY(said, image->alive, cache_is_no_leak);
 	PLH_SAY(said, true, family,.what = known->what,.bound = known->bound);
+	if (origin->is_statistics)
+		PLH_SAY(said, image->alive, cache_statistics);
 }

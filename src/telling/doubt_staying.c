@@ -89,11 +89,10 @@ say_cache(PlhDoubt *doubt, const PlhDoubted *doubted, PlhSentence sentence,
 	};
 
 	plh_sentences_say(&doubt->words, sentence, alive, &fields);
-	if (cache->bytes < PLH_SUSPECT_LARGE_BYTES ||
-		!plh_doubt_staying_is_of_server(&shares, doubted, cache) ||
-		shares.statistics_bytes < shares.bytes / 2)
+	plh_cache_shares_find(&shares, cache->family, doubted->process->image, doubted->stacks);
+	if (cache->bytes < PLH_SUSPECT_LARGE_BYTES || !plh_cache_shares_are_statistics(&shares))
 		return;
-	PLH_SAY(&doubt->words, alive, stays_statistics);
+	PLH_SAY(&doubt->words, alive, cache_statistics);
 	if (alive)
 		PLH_SAY(&doubt->next, true, lower_statistics);
 }

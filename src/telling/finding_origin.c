@@ -12,6 +12,7 @@
 #include "reader/database_text.h"
 #include "report/blamed_code.h"
 #include "report/listed_site.h"
+#include "telling/cache_shares.h"
 #include "telling/finding_origin.h"
 #include "telling/site_family.h"
 
@@ -187,6 +188,13 @@ plh_finding_origin_find(const PlhFinding *finding, const PlhProfileImage *image,
 			origin.library = shares.codes[i].code.library;
 			origin.language = shares.codes[i].code.language;
 		}
+	if (finding->kind == PLH_KIND_CACHE_GROWS)
+	{
+		PlhCacheShares cached;
+
+		plh_cache_shares_find(&cached, plh_finding_family(finding)->family, image, texts);
+		origin.is_statistics = plh_cache_shares_are_statistics(&cached);
+	}
 	if (shares.family != NULL && is_most(&shares, shares.family_bytes))
 		origin.family = shares.family;
 	return origin;

@@ -25,6 +25,8 @@ typedef struct PlhFindingOrigin
 	const PlhFamily *family;	/* what is known of the server's own code that
 								 * allocated; else NULL */
 
+	bool		is_statistics;	/* of a cache: that is statistics of columns */
+
 	const PlhSharedFunction *shared;	/* that most of it was allocated in or
 										 * below; NULL: none, or a call site
 										 * says it */

@@ -16,12 +16,41 @@
 #include "telling/site_origins.h"
 #include "telling/image_findings.h"
 
+/*
+ * Does the server fill a cache of its own there?  Anonymous record types are in one, but nothing
+ * limits them.
+ */
+static bool
+fills_cache(const PlhListedSite *listed)
+{
+	return plh_site_family(&listed->stack) == NULL &&
+		plh_site_family_fills_cache(&listed->stack, listed->context_name);
+}
+
+/* What PlhCauses.fills_cache is, for such an argument. */
+static bool
+site_fills_cache(void *arg, const PlhSiteRecord *site)
+{
+	PlhNamedCauses *named = arg;
+	PlhSiteFacts facts;
+	PlhListedSite listed;
+
+	plh_site_facts_resolve(&facts, named->image, site, NULL);
+	plh_listed_site_start(&listed, named->image, &facts);
+	if (named->texts == NULL)
+		named->texts = plh_stack_text_open(named->symbols, named->image);
+	plh_listed_site_describe_stack(&listed, named->texts);
+	return listed.has_stack && fills_cache(&listed);
+}
+
 PlhFindings *
 plh_image_findings_make(const PlhProfileImage *image, const PlhBaseline *baseline,
 						TimestampTz counted_to, PlhSymbols *symbols)
 {
 	PlhNamedCauses named = {image, symbols, NULL};
-	const PlhCauses causes = {plh_shared_function_causes, plh_site_origins_find, &named};
+	const PlhCauses causes = {
+		plh_shared_function_causes, plh_site_origins_find, site_fills_cache, &named
+	};
 
 	return plh_findings_make(image, baseline, counted_to, symbols == NULL ? NULL : &causes);
 }
@@ -50,7 +79,7 @@ is_known_cache(const PlhFinding *finding, const PlhListedSite *listed)
 	if (family != NULL && family->kind == PLH_FAMILY_CACHE)
 		return finding->bytes < PLH_SUSPECT_LARGE_BYTES;
 	if (plh_finding_subject(finding) == PLH_SUBJECT_SITE)
-		return plh_site_family_fills_cache(stack, listed->context_name);
+		return fills_cache(listed);
 	return finding->kind == PLH_KIND_CACHE_GROWS && site->module != NULL &&
 		!plh_site_family_is_of_server(site);
 }

@@ -117,7 +117,7 @@ static const struct
 	},
 	[PLH_PHASE_DECODING] = {
 		"decoding", PLH_PHASE_UNKNOWN, PLH_SENTENCES, PLH_SENTENCES, PLH_SENTENCES,
-		FUNCTIONS("LogicalDecodingProcessRecord", "ReorderBufferCommit", "ReorderBufferQueueChange",
+		FUNCTIONS("LogicalDecodingProcessRecord", "ReorderBufferCommit",
 				  "ReorderBufferAssignChild", "ReorderBufferCommitChild")
 	},
 	[PLH_PHASE_DECODING_CATALOGS] = {

@@ -261,9 +261,10 @@ SENTENCE(contexts_stay, "nothing is known of them",
 		 "They stayed until the {noun} ended, as the code that had created them did not delete them.")
 SENTENCE(cache, "a cache of PostgreSQL",
 		 "At the last count {title} held {bytes}, of which {late} was added after {since}.", NULL)
-SENTENCE(cache_rests, "it has all but stopped growing",
-		 "They had hardly grown since {since}.", NULL)
 SENTENCE(cache_is_no_leak, "a cache of PostgreSQL", "This is no leak.", NULL)
+SENTENCE(cache_statistics, "most of that cache is statistics of columns, also without a verdict",
+		 "Most of what was sampled in it is statistics of columns, which the planner has read. It keeps those of each column, and the column's statistics target limits their size.",
+		 "Most of what was sampled in it was statistics of columns, which the planner had read. It kept those of each column, and the column's statistics target limited their size.")
 PLURAL(locks_held, "locks, and it lives",
 	   "The session holds {count} lock now: {relations} on relations, {advisory} advisory.",
 	   "The session holds {count} locks now: {relations} on relations, {advisory} advisory.", NULL, NULL)
@@ -684,10 +685,12 @@ SENTENCE(plans_of_language, "plans that another language has prepared",
 		 "{language} functions have prepared them. Prepare each statement once, and keep its plan in a variable that outlives the call.", NULL)
 SENTENCE(functions_of_triggers, "compiled functions of triggers",
 		 "A trigger function is compiled once for each table that it is a trigger of, and stays when that table is dropped. Keep such tables and TRUNCATE them, instead of creating and dropping them.", NULL)
+SENTENCE(lower_statistics, "most of a cache is statistics of columns",
+		 "Lower large statistics targets (ALTER TABLE ... ALTER COLUMN ... SET STATISTICS, default_statistics_target), and run ANALYZE.", NULL)
 SENTENCE(plugin_holds, "what an output plugin keeps",
 		 "An output plugin's buffer becomes as large as the largest row or transaction that it sends at once, and stays so. If none is that large, report this to the authors of {library}.", NULL)
 SENTENCE(help_decoding_catalogs, "decoding of changes to catalogs",
-		 "Let transactions that are decoded create, alter and drop fewer tables, temporary ones included. Such changes count in all transactions that run beside them.", NULL)
+		 "Let transactions that are decoded create, alter and drop fewer tables, temporary ones included. Such changes count in each transaction that is open beside them, so commit sooner.", NULL)
 SENTENCE(help_decoding_value, "decoding of a large value",
 		 "Split such large values over several rows, or leave their table out of what is decoded.", NULL)
 SENTENCE(help_decoding_changes, "decoding of many changes",
@@ -873,11 +876,6 @@ SENTENCE(stays_in_growing, "many contexts, whose number grows",
 SENTENCE(stays_largest_cache, "a cache has the largest part",
 		 "The largest part of what stays, {bytes}, is {title}. {what} {bound}",
 		 "The largest part of what stayed, {bytes}, was {title}. {what} {bound}")
-SENTENCE(stays_statistics, "most of that cache is statistics of columns",
-		 "Most of what was sampled in it is statistics of columns, which the planner has read. They are as large as the columns' statistics targets allow.",
-		 "Most of what was sampled in it was statistics of columns, which the planner had read. They were as large as the columns' statistics targets allowed.")
-SENTENCE(lower_statistics, "the same",
-		 "Lower large statistics targets (ALTER TABLE ... ALTER COLUMN ... SET STATISTICS, default_statistics_target), and run ANALYZE.", NULL)
 SENTENCE(stays_largest_kind, "other contexts have the largest part",
 		 "The largest part of what stays is {list}.", "The largest part of what stayed was {list}.")
 SENTENCE(stays_uncertain, "a call site has it, by few samples",

@@ -3,8 +3,9 @@
  *	  What is known of a call site by the functions of the server that it lies in.
  *
  * What belongs together may lie in several contexts, of which some hold other things, too: the
- * texts of notifications are in TopTransactionContext, and record types in CacheMemoryContext.
- * There the function tells more than the context.
+ * texts of notifications are in TopTransactionContext, record types in CacheMemoryContext, and what
+ * a walsender sends for an output plugin in TopMemoryContext.  There the function tells more than
+ * the context.
  */
 #include "postgres.h"
 
@@ -17,6 +18,7 @@ static const struct
 	const char *context_name;
 }			known_sites[] = {
 	{"Async_Notify", "Pending Notifies"},
+	{"OutputPluginWrite", "Logical decoding context"},
 	{"assign_record_type_typmod", "Record information cache"},
 	{"set_config_option", "GUCMemoryContext"},
 	{"set_config_with_handle", "GUCMemoryContext"}

@@ -85,8 +85,7 @@ add_suspect(Search *search, const PlhFinding *finding,
 		.backend_type = plh_profile_image_backend_type(image),
 		.verdict = plh_verdict_name(plh_finding_verdict(finding)),
 		.context_name = plh_image_findings_contexts(finding, named, image),
-		.site = named != NULL ? named->stack.site : NULL,
-		.leaks = plh_finding_leaks(finding)
+		.site = named != NULL ? named->stack.site : NULL
 	};
 	PlhWorstSuspect *entered = enter(search, &wanted);
 
@@ -153,7 +152,7 @@ judge_process(Search *search, int pid)
 	MemoryContextDelete(process_context);
 }
 
-/* qsort comparator: leaks first, "growing" last, by what they hold. */
+/* qsort comparator, in the order of pg_leakhunt_suspects: by what they hold, "growing" last. */
 static int
 compare_suspects(const void *a, const void *b)
 {
@@ -163,8 +162,6 @@ compare_suspects(const void *a, const void *b)
 	bool		left_grows = strcmp(left->verdict, growing) == 0;
 	bool		right_grows = strcmp(right->verdict, growing) == 0;
 
-	if (left->leaks != right->leaks)
-		return left->leaks ? -1 : 1;
 	if (left_grows != right_grows)
 		return left_grows ? 1 : -1;
 	return left->bytes > right->bytes ? -1 : left->bytes < right->bytes;

@@ -19,7 +19,6 @@ typedef struct PlhWorstSuspect
 	const char *verdict;
 	const char *context_name;	/* NULL where it is about no contexts */
 	const char *site;			/* NULL where it is about none */
-	bool		leaks;
 	bool		has_rate;		/* of one of them, at least */
 	int64		bytes;			/* that it is about, of all processes */
 	int64		bytes_per_hour;

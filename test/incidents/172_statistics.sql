@@ -4,6 +4,7 @@
 -- has read of each.
 --
 -- suspect: none
+-- passing: yes
 -- says: Most of what was sampled in it is statistics of columns, which the planner has read
 -- says: ALTER COLUMN \.\.\. SET STATISTICS
 -- never: none yet
