@@ -7,6 +7,8 @@
  */
 #include "postgres.h"
 
+#include "port/atomics.h"
+
 #include "common/pg_prng.h"
 
 #include "base/clock.h"
@@ -563,6 +565,15 @@ plh_profile_next_context(const PlhContextRecord *context)
 	uint32		offset = context == NULL ? state.first_context : context->next;
 
 	return offset == 0 ? NULL : plh_profile_records_at(offset);
+}
+
+/* Called before the figures of a census are written, and behind that. */
+void
+plh_profile_turn_census(void)
+{
+	pg_write_barrier();
+	plh_profile->census_changes++;
+	pg_write_barrier();
 }
 
 /*

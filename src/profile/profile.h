@@ -19,5 +19,6 @@ extern uint32 plh_profile_stack(const PlhStack *captured);
 extern uint32 plh_profile_statement(uint64 query_id, const char *text);
 extern uint32 plh_profile_site(const PlhSiteKey *key);
 extern uint32 plh_profile_site_of(PlhKnownStack *known, const PlhSiteKey *key);
+extern void plh_profile_turn_census(void);
 extern PlhContextRecord *plh_profile_context(uint32 context_name, uint32 lifetime);
 extern PlhContextRecord *plh_profile_next_context(const PlhContextRecord *context);

@@ -18,6 +18,10 @@
  * copies from the start to the end, and finds another number before the counters than behind them,
  * has met the owner at work (reader/profile_reader.c).
  *
+ * The figures of a census stand in the header and in records of contexts.  census_changes is odd
+ * while the owner writes them, and another number behind that: so whoever finds the same even number
+ * before and after a copy has those of one census.
+ *
  * Whoever changes the layout, if only by a field at an end, changes PLH_LAYOUT_VERSION: readers
  * refuse all other layouts.
  */
@@ -262,6 +266,7 @@ typedef struct PlhProfileHeader
 									 * take */
 	uint32		context_count;
 	uint32		allocator;		/* PlhAllocator: whose malloc it is */
+	uint32		census_changes; /* odd while these figures are written */
 
 	uint32		history_count;
 	PlhHistoryPoint history[PLH_HISTORY_POINTS];

@@ -6,8 +6,8 @@
  * bytes that have been checked do not change.  The owner writes meanwhile, so rows may be a moment
  * apart; what was copied in the middle of a change is read again: the owner must not wait for
  * readers, nor count what they could wait for at each palloc, so it numbers its changes, before the
- * counters and behind them (profile/profile_layout.h).  Where records were used again meanwhile,
- * the file is read once more.
+ * counters and behind them (profile/profile_layout.h).  Where records were used again meanwhile, or
+ * a census was taken, the file is read once more.
  */
 #include "postgres.h"
 
@@ -52,7 +52,8 @@ typedef struct SiteSums
 
 /*
  * A file is read at most so often.  The owner ends a round of recycling after some hundred new
- * sites at the earliest, which takes it longer than a read.
+ * sites at the earliest, which takes it longer than a read.  A census may take longer than these
+ * reads, or never end, as its process was stopped: then the figures are what they are.
  */
 #define MAX_READS 20
 
@@ -308,6 +309,21 @@ is_same_round(int fd, const PlhProfileHeader *header)
 		(ssize_t) sizeof(round) && round == header->round;
 }
 
+/* Are the figures of this copy those of one census?  Else wait for the end of one. */
+static bool
+is_of_one_census(int fd, const PlhProfileHeader *header)
+{
+	uint32		changes;
+
+	if (header->census_changes % 2 == 0 &&
+		plh_whole_io_read(fd, &changes, sizeof(changes),
+						  offsetof(PlhProfileHeader, census_changes)) == (ssize_t) sizeof(changes) &&
+		changes == header->census_changes)
+		return true;
+	pg_usleep(PAUSE_US);
+	return false;
+}
+
 /* The bytes of a profile that can be read from its file. */
 static Size
 bytes_of(const PlhProfileHeader *header)
@@ -392,7 +408,7 @@ read_image(int fd, const char *path, bool header_only)
 		header = copy_file(fd, header_only, &bytes);
 		if (header == NULL)
 			return NULL;
-		if (header_only || is_same_round(fd, header))
+		if (is_of_one_census(fd, header) && (header_only || is_same_round(fd, header)))
 			break;
 	}
 	plh_profile_reader_end_texts(header);
@@ -415,11 +431,16 @@ bool
 plh_profile_reader_peek(const char *path, PlhProfileHeader *header)
 {
 	int			fd = OpenTransientFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | PG_BINARY);
-	bool		is_sound;
+	bool		is_sound = false;
 
 	if (fd < 0)
 		return false;
-	is_sound = copy_header(fd, header, offsetof(PlhProfileHeader, history));
+	for (int reads = 0; reads < MAX_READS; reads++)
+	{
+		is_sound = copy_header(fd, header, offsetof(PlhProfileHeader, history));
+		if (!is_sound || is_of_one_census(fd, header))
+			break;
+	}
 	if (is_sound)
 		settle_header(fd, header);
 	CloseTransientFile(fd);

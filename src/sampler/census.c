@@ -258,6 +258,28 @@ give_up(bool with_free)
 	state.is_missing = true;
 }
 
+/* Count, and write what was found.  Returns false where a brief census was given up. */
+static bool
+count_and_note(int64 now_us, const PlhCensusCount *count)
+{
+	TimestampTz now;
+
+	if (!plh_census_count_take(count))
+		return false;
+	plh_census_count_malloc();
+	if (count->over != NULL)
+		plh_census_count_as_free(count->over);
+	plh_census_note_own_bytes();
+	note_sampled();
+	now = GetCurrentTimestamp();
+	plh_profile->census_at = now;
+	if (!state.is_asked)
+		plh_profile->worked_at = now;
+	plh_census_history_add(now, now_us, state.schedule.counted_lasting_bytes +
+						   plh_profile->passing_sampled_bytes);
+	return true;
+}
+
 /* Take a census.  Returns false where a brief one was given up. */
 static bool
 take(int64 now_us, bool brief)
@@ -270,11 +292,14 @@ take(int64 now_us, bool brief)
 		.over = state.being_reset
 	};
 	int64		took_us;
-	TimestampTz now;
+	bool		taken;
 
 	Assert(plh_guard_held && CritSectionCount == 0);
 	Assert(plh_profile != NULL);
-	if (!plh_census_count_take(&count))
+	plh_profile_turn_census();
+	taken = count_and_note(now_us, &count);
+	plh_profile_turn_census();
+	if (!taken)
 	{
 		give_up(count.with_free);
 		return false;
@@ -282,17 +307,6 @@ take(int64 now_us, bool brief)
 	state.is_missing = false;
 	state.schedule.spent_us = spent_by(now_us);
 	state.schedule.last_census_us = now_us;
-	plh_census_count_malloc();
-	if (count.over != NULL)
-		plh_census_count_as_free(count.over);
-	plh_census_note_own_bytes();
-	note_sampled();
-	now = GetCurrentTimestamp();
-	plh_profile->census_at = now;
-	if (!state.is_asked)
-		plh_profile->worked_at = now;
-	plh_census_history_add(now, now_us, state.schedule.counted_lasting_bytes +
-						   plh_profile->passing_sampled_bytes);
 	took_us = plh_clock_us(CLOCK_THREAD_CPUTIME_ID) - started_us;
 	note_cost(took_us);
 	if (count.with_free)

@@ -168,7 +168,9 @@ plh_census_count_contexts(void)
 	bool		was_held = plh_guard_take();
 
 	Assert(plh_profile != NULL);
+	plh_profile_turn_census();
 	(void) plh_census_count_take(&whole);
+	plh_profile_turn_census();
 	plh_guard_restore(was_held);
 }
 

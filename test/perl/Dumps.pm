@@ -23,7 +23,7 @@ my %FIXED = (
 	$STACK => 'L2',                 # depth, truncated
 	$SITE => "L4 $COUNTERS Q q L4 x72 L2 x32");
 my $HEADER_WHO = 'a8 L2 l L Q q L2 Q Z96 l Z64 Z64 Z64 x!8 q L l';
-my $HEADER_WHAT = "L7 x!8 $COUNTERS $COUNTERS q2 q q3 q3 q3 L3 x!8 Q2 q16 L3";
+my $HEADER_WHAT = "L7 x!8 $COUNTERS $COUNTERS q2 q q3 q3 q3 L3 x!8 Q2 q16 L4";
 my @HEADER_NAMES = qw(
   magic layout_version pg_version pid backend_type process_start started_at database_oid
   role_oid system_identifier label encoding application_name database role died_at
@@ -37,7 +37,7 @@ my @HEADER_NAMES = qw(
   profile_bytes epoch epoch_over round last_change peak_change census_at worked_at context_bytes
   context_free_bytes malloc_bytes malloc_free_bytes malloc_sampled_bytes
   malloc_sampled_error malloc_other_bytes malloc_arena_bytes own_bytes own_peak_bytes own_peak_at exits_since
-  node_memory_bytes maintenance_bytes context_count allocator history_count);
+  node_memory_bytes maintenance_bytes context_count allocator census_changes history_count);
 my $FOOT = 'Q2 q Z16 a8 L2';
 my $FOOT_BYTES = length pack($FOOT, 0, 0, 0, '', '', 0, 0);
 my $PART = 'L2 Q';              # kind, padding, bytes

@@ -30,6 +30,9 @@
 
 #define READS 10000
 
+/* There is a census after so many rounds of the sites: many reads meet one. */
+#define ROUNDS_PER_CENSUS 100
+
 /*
  * A process does other things between two changes, if only to take the next stack.
  * One that did not could keep the line of its counters to itself for milliseconds.
@@ -74,6 +77,22 @@ pause_between_changes(void)
 		   now.tv_nsec - start.tv_nsec < PAUSE_NS);
 }
 
+/* Write figures as a census does: those of the contexts' records first. */
+static void
+write_census(int64 bytes)
+{
+	uint32		name = plh_profile_string("counted", PLH_CONTEXT_NAME_MAX);
+	PlhContextRecord *record = plh_profile_context(name, PLH_LIFETIME_SESSION);
+
+	plh_profile_turn_census();
+	record->bytes = bytes;
+	pause_between_changes();
+	plh_profile->context_bytes = bytes;
+	pause_between_changes();
+	plh_profile->own_bytes = bytes;
+	plh_profile_turn_census();
+}
+
 /* Allocate and free at each of the sites by turns, until we are killed. */
 static void
 run_owner(int ready_fd)
@@ -82,12 +101,15 @@ run_owner(int ready_fd)
 	uint32		sites[SITES];
 
 	begin_profile(sites);
+	write_census(0);
 	if (write(ready_fd, "", 1) != 1)
 		_exit(1);
 	for (uint64 i = 0;; i++)
 	{
 		uint32		site = sites[i % SITES];
 
+		if (i % ROUNDS_PER_CENSUS == 0)
+			write_census(i);
 		for (int sample = 0; sample < SAMPLES_PER_SITE; sample++)
 		{
 			plh_profile_counters_add(site, SAMPLE_BYTES, 0, exact);
@@ -113,6 +135,20 @@ is_whole(const PlhCounters *counters)
 		counters->live_samples <= SAMPLES_PER_SITE;
 }
 
+/* Are the figures of contexts in records, and in the header, those of one census? */
+static bool
+is_one_census(const PlhProfileImage *image, bool header_only)
+{
+	const PlhProfileHeader *header = image->header;
+	const PlhContextRecord *record = NULL;
+	uint32		position = 0;
+
+	if (!header_only)
+		record = plh_profile_image_next_context(image, &position);
+	return header->context_bytes == header->own_bytes &&
+		(record == NULL || record->bytes == header->context_bytes);
+}
+
 /* How many of the rows are torn that are made of an image? */
 static int
 torn_rows(const PlhProfileImage *image)
@@ -129,7 +165,7 @@ torn_rows(const PlhProfileImage *image)
 
 /* Read the profile again and again, as a whole, its header, and the head of it. */
 static void
-read_profile(const char *path, int reads, int *read, int *torn)
+read_profile(const char *path, int reads, int *read, int *torn, int *mixed)
 {
 	PlhProfileHeader header;
 	bool		refused;
@@ -142,10 +178,13 @@ read_profile(const char *path, int reads, int *read, int *torn)
 		if (image == NULL || !image->alive)
 			break;
 		*torn += torn_rows(image);
+		*mixed += !is_one_census(image, i % 4 == 0);
 		(*read)++;
 		forget_memory();
-		if (plh_profile_reader_peek(path, &header))
-			*torn += !is_whole(&header.counters);
+		if (!plh_profile_reader_peek(path, &header))
+			break;
+		*torn += !is_whole(&header.counters);
+		*mixed += header.context_bytes != header.own_bytes;
 	}
 }
 
@@ -157,6 +196,7 @@ test_changing_profiles(void)
 	int			ready[2];
 	int			read_count = 0;
 	int			torn = 0;
+	int			mixed = 0;
 	pid_t		owner;
 
 	if (mkdtemp(directory) == NULL || pipe(ready) != 0)
@@ -167,11 +207,13 @@ test_changing_profiles(void)
 	close(ready[1]);
 	snprintf(path, sizeof(path), "%s/%d", directory, (int) owner);
 	if (read(ready[0], &byte, 1) == 1)
-		read_profile(path, rounds(READS), &read_count, &torn);
+		read_profile(path, rounds(READS), &read_count, &torn, &mixed);
 	close(ready[0]);
 	ok(read_count == rounds(READS), "a profile that changes can be read");
 	ok(torn == 0, psprintf("no row is torn of a profile that changes (%d of %d reads)",
 						   torn, read_count));
+	ok(mixed == 0, psprintf("its figures are those of one census (not in %d of %d reads)",
+							mixed, read_count));
 
 	/* a change that is never finished must not keep readers waiting */
 	kill(owner, SIGKILL);
