@@ -292,7 +292,7 @@ SENTENCE(statement_part_unwritten, "part of it takes no memory",
 		 "The running {noun} has allocated {bytes}, part of which had not been written to at the last count.",
 		 "The last {noun} had allocated {bytes}, part of which had not been written to at the last count.")
 SENTENCE(statement_counted, "part of it came after the last count",
-		 "{bytes} of that was counted, and samples show the rest, which came later.", NULL)
+		 "{bytes} of that was counted, and samples show the rest, which came later and may not be written to yet.", NULL)
 SENTENCE(shares, "call sites have much of it", "By call site: {list}.", NULL)
 PHRASE(share, "in that list", "{percent}% at {site} in {context}", NULL)
 PHRASE(share_largest, "in that list, of a function that is called at several lines",

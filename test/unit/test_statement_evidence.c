@@ -184,7 +184,7 @@ test_counted(void)
 {
 	find_shared_statement(NULL);
 	finding.statement.counted_bytes = 90 * MB;
-	ok(says(" holds 100000000 B. 90000000 B of that was counted, and samples show the rest, which came later. The memory is freed"),
+	ok(says(" holds 100000000 B. 90000000 B of that was counted, and samples show the rest, which came later and may not be written to yet. The memory is freed"),
 	   "what was counted of a total is told, and what is estimated");
 	finding.statement.counted_bytes = 100 * MB;
 	ok(!says("samples show"), "nothing is said of that where all was counted");
