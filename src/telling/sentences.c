@@ -50,8 +50,8 @@ find_field(const char *name, Size length)
 	return NULL;
 }
 
-/* Texts from this length on are no figures. */
-#define LONG_TEXT 64
+/* Texts from this length on are no figures, nor phrases with one. */
+#define LONG_TEXT 80
 
 static void
 note_field(PlhSaidSentence *said, const Field *field, const char *value)
