@@ -34,6 +34,7 @@ typedef struct CodeShare
 
 typedef struct Shares
 {
+	bool		of_statement;	/* the finding is about one */
 	int64		all;
 	int64		phases[PLH_PHASES]; /* without those of their parts */
 	int64		shared_phases[PLH_PHASES];	/* of these, below a function */
@@ -97,7 +98,8 @@ add_site(Shares *shares, const PlhShare *share, const PlhProfileImage *image, Pl
 	plh_site_facts_resolve(&facts, image, share->site, NULL);
 	plh_listed_site_start(&listed, image, &facts);
 	plh_listed_site_describe_stack(&listed, texts);
-	phase = plh_phase_of(&listed.stack, &frame);
+	phase = shares->of_statement ? plh_phase_of_statement(&listed.stack, &frame) :
+		plh_phase_of(&listed.stack, &frame);
 	shares->phases[phase] += share->bytes;
 	if (shared != NULL && has_function(&listed.stack, shared->function))
 		shares->shared_phases[phase] += share->bytes;
@@ -161,7 +163,7 @@ plh_finding_origin_find(const PlhFinding *finding, const PlhProfileImage *image,
 						PlhStackTexts *texts, const PlhSharedFunction *shared)
 {
 	PlhFindingOrigin origin = {.phase = PLH_PHASE_UNKNOWN,.shared = shared};
-	Shares		shares = {0};
+	Shares		shares = {.of_statement = finding->kind == PLH_KIND_STATEMENT};
 	PlhShare   *sites;
 	int			count;
 

@@ -158,10 +158,11 @@ phase_of_frame(const PlhFrameText *frame)
 		PLH_PHASE_UNKNOWN : phase_of_function(frame->function);
 }
 
-PlhPhase
-plh_phase_of(const PlhStackText *stack, int *frame)
+/* The phase of the first known function at or after a frame of a stack. */
+static PlhPhase
+phase_from(const PlhStackText *stack, int first, int *frame)
 {
-	for (int i = 0; i < stack->frame_count; i++)
+	for (int i = first; i < stack->frame_count; i++)
 	{
 		PlhPhase	phase = phase_of_frame(&stack->frames[i]);
 
@@ -173,6 +174,30 @@ plh_phase_of(const PlhStackText *stack, int *frame)
 	}
 	*frame = stack->frame_count;
 	return PLH_PHASE_UNKNOWN;
+}
+
+PlhPhase
+plh_phase_of(const PlhStackText *stack, int *frame)
+{
+	return phase_from(stack, 0, frame);
+}
+
+PlhPhase
+plh_phase_of_statement(const PlhStackText *stack, int *frame)
+{
+	PlhPhase	phase = phase_from(stack, 0, frame);
+	PlhPhase	around;
+	int			around_frame;
+
+	if (phase != PLH_PHASE_CACHE_REBUILD)
+		return phase;
+	around = phase_from(stack, *frame, &around_frame);
+	while (around == PLH_PHASE_CACHE_REBUILD)
+		around = phase_from(stack, around_frame + 1, &around_frame);
+	if (!plh_phase_is_unlimited(around))
+		return phase;
+	*frame = around_frame;
+	return around;
 }
 
 bool

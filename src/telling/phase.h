@@ -41,6 +41,12 @@ typedef enum PlhPhase
  */
 extern PlhPhase plh_phase_of(const PlhStackText *stack, int *frame);
 
+/*
+ * The same, of what a statement holds.  What a rebuild of caches leaves behind there is of the
+ * phase that asked for it, if no setting limits that: it stays as long, and grows with the same.
+ */
+extern PlhPhase plh_phase_of_statement(const PlhStackText *stack, int *frame);
+
 /* Has a function of that phase called, or called what called, the innermost one? */
 extern bool plh_phase_is_around(PlhPhase phase, const PlhStackText *stack);
 

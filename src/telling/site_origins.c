@@ -15,7 +15,7 @@ is_unlimited(const PlhStackText *stack)
 {
 	int			frame;
 
-	return plh_phase_is_unlimited(plh_phase_of(stack, &frame)) &&
+	return plh_phase_is_unlimited(plh_phase_of_statement(stack, &frame)) &&
 		!plh_node_memory_has_limit(stack);
 }
 
