@@ -19,8 +19,8 @@
  * has met the owner at work (reader/profile_reader.c).
  *
  * The figures of a census stand in the header and in records of contexts.  census_changes is odd
- * while the owner writes them, and another number behind that: so whoever finds the same even number
- * before and after a copy has those of one census.
+ * while the owner writes them, and another number behind that: so whoever finds the same even
+ * number before and after a copy has those of one census.
  *
  * Whoever changes the layout, if only by a field at an end, changes PLH_LAYOUT_VERSION: readers
  * refuse all other layouts.

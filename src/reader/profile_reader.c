@@ -313,11 +313,11 @@ is_same_round(int fd, const PlhProfileHeader *header)
 static bool
 is_of_one_census(int fd, const PlhProfileHeader *header)
 {
+	const Size	place = offsetof(PlhProfileHeader, census_changes);
 	uint32		changes;
 
 	if (header->census_changes % 2 == 0 &&
-		plh_whole_io_read(fd, &changes, sizeof(changes),
-						  offsetof(PlhProfileHeader, census_changes)) == (ssize_t) sizeof(changes) &&
+		plh_whole_io_read(fd, &changes, sizeof(changes), place) == (ssize_t) sizeof(changes) &&
 		changes == header->census_changes)
 		return true;
 	pg_usleep(PAUSE_US);
