@@ -5,7 +5,7 @@
 -- be a finding of its own.
 --
 -- needs: xml_is_well_formed('<a/>')
--- suspect: ?(query *)malloc - -
+-- suspect: ?(query *)malloc - -?(?query *)
 -- says: Verdict: malloc
 -- says: libxml2\.so
 -- says: Allocated by the statement: SELECT \* FROM XMLTABLE

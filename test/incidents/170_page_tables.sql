@@ -10,7 +10,7 @@
 -- says: Page tables of its processes take (3[0-9]|[4-7][0-9]) MB\. Most of that is for shared memory, such as buffers
 -- says: set vm\.nr_hugepages to [0-9]+ or more and huge_pages to on
 -- says: Shared memory of the server: (2[3-9][0-9]|3[0-9][0-9]) MB of the 384 MB that shared_buffers allows
--- says: (control group uses|The machine uses) [0-9]+ MB.*of private memory, [0-9]+ MB of shared memory
+-- says: (control group uses|The machine uses) [0-9]+ [MG]B.*of private memory, [0-9]+ [MG]B of shared memory
 -- never: none of these\. .*none of these
 SELECT pg_advisory_lock(170);
 CREATE UNLOGGED TABLE IF NOT EXISTS read_by_all (filler text);
