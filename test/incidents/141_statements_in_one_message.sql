@@ -9,5 +9,5 @@
 -- says: Send these statements in smaller pieces
 -- never: hash table|Verdict: (leak|held|none)
 CREATE TEMP TABLE numbers (i int);
-SELECT string_agg('INSERT INTO numbers VALUES (' || i || ')', ';') || '; SELECT pg_sleep(3600)'
+SELECT '/* until pg_sleep(3600) */ ' || string_agg('INSERT INTO numbers VALUES (' || i || ')', ';') || '; SELECT pg_sleep(3600)'
 FROM generate_series(1, 150000) i \gexec
