@@ -94,6 +94,9 @@
 /* From 16 on, the values of settings and compiled regular expressions are in memory contexts. */
 #define PLH_SETTINGS_BY_MALLOC (PG_VERSION_NUM < 160000)
 
+/* From 17 on, EXPLAIN (MEMORY) tells what planning takes. */
+#define PLH_EXPLAINS_MEMORY (PG_VERSION_NUM >= 170000)
+
 /*
  * The local id of this process' transaction is 0 if there is none.
  *

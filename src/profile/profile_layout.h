@@ -116,6 +116,13 @@ typedef struct PlhHistoryPoint
  */
 #define PLH_HISTORY_POINTS 240
 
+/* Settings that have the planner consider more or less, and are on: bits. */
+typedef enum PlhPlannerSetting
+{
+	PLH_PLANS_PARTITIONWISE_AGGREGATES = 1 << 0,
+	PLH_PLANS_BY_GEQO = 1 << 1
+} PlhPlannerSetting;
+
 /* How a process ended that did not exit cleanly.  Stored: append only. */
 typedef enum PlhDeathKind
 {
@@ -285,6 +292,10 @@ typedef struct PlhProfileHeader
 	int64		limit_hits;		/* how often it acted beyond a limit */
 	int64		decoding_bytes; /* what changes of decoded transactions may
 								 * take */
+	uint32		planner_settings;	/* PlhPlannerSetting */
+	int32		join_collapse_limit;
+	int32		from_collapse_limit;
+	int32		geqo_threshold;
 
 	/* of the last census, too */
 	int64		portal_bytes;	/* of contexts of open portals */

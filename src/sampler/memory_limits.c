@@ -1,10 +1,13 @@
 /*
  * memory_limits.c
- *	  What the settings of the process allow a statement to take.
+ *	  What the settings of the process allow a statement to take, and its planner to consider.
  */
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "optimizer/cost.h"
+#include "optimizer/paths.h"
+#include "optimizer/planmain.h"
 #include "postmaster/autovacuum.h"
 #include "replication/reorderbuffer.h"
 
@@ -17,6 +20,18 @@ maintenance_kb(void)
 {
 	return MyBackendType == B_AUTOVAC_WORKER && autovacuum_work_mem >= 0 ?
 		autovacuum_work_mem : maintenance_work_mem;
+}
+
+/* Note what settings have the planner consider. */
+static void
+note_planner(PlhProfileHeader *header)
+{
+	header->planner_settings =
+		(enable_partitionwise_aggregate ? PLH_PLANS_PARTITIONWISE_AGGREGATES : 0) |
+		(enable_geqo ? PLH_PLANS_BY_GEQO : 0);
+	header->join_collapse_limit = join_collapse_limit;
+	header->from_collapse_limit = from_collapse_limit;
+	header->geqo_threshold = geqo_threshold;
 }
 
 /*
@@ -32,4 +47,5 @@ plh_memory_limits_note(PlhProfileHeader *header)
 	header->maintenance_bytes = (int64) 1024 * maintenance_kb();
 	header->decoding_bytes = (int64) 1024 * logical_decoding_work_mem;
 	header->limit_bytes = (int64) plh_process_memory_limit;
+	note_planner(header);
 }

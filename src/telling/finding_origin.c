@@ -39,6 +39,7 @@ typedef struct Shares
 	int64		phases[PLH_PHASES]; /* without those of their parts */
 	int64		shared_phases[PLH_PHASES];	/* of these, below a function */
 	int64		in_triggers;
+	int64		planned[PLH_PLANNED_KINDS];
 	CodeShare	codes[MOST_LIBRARIES];
 	int			code_count;
 	const PlhFamily *family;	/* of code of the server: that found first */
@@ -105,12 +106,21 @@ add_site(Shares *shares, const PlhShare *share, const PlhProfileImage *image, Pl
 		shares->shared_phases[phase] += share->bytes;
 	if (plh_phase_is_around(PLH_PHASE_TRIGGERS, &listed.stack))
 		shares->in_triggers += share->bytes;
+	for (PlhPlanned planned = 0; planned < PLH_PLANNED_KINDS; planned++)
+		if (plh_phase_plans(&listed.stack, planned))
+			shares->planned[planned] += share->bytes;
 	add_family(shares, plh_site_family(&listed.stack), share->bytes);
 	inner = listed.stack;
 	inner.frame_count = frame;
 	code = plh_blamed_code_find(&inner);
 	if (code.library != NULL || code.language != NULL)
 		add_code(shares, &code, share->bytes);
+}
+
+static int64
+percent_of(const Shares *shares, int64 bytes)
+{
+	return (int64) (100.0 * bytes / shares->all);
 }
 
 static bool
@@ -154,7 +164,7 @@ find_phase(PlhFindingOrigin *origin, const Shares *shares)
 										plh_phase_parent(phase) != origin->phase))
 			continue;
 		origin->phase = phase;
-		origin->percent = (int64) (100.0 * bytes / shares->all);
+		origin->percent = percent_of(shares, bytes);
 	}
 }
 
@@ -184,6 +194,9 @@ plh_finding_origin_find(const PlhFinding *finding, const PlhProfileImage *image,
 	origin.shared_is_of_phase = shared != NULL && !shared->has_more && count <= MOST_SITES &&
 		shared_is_of_phase(&shares, origin.phase);
 	origin.in_triggers = is_most(&shares, shares.in_triggers);
+	origin.partitions_percent = percent_of(&shares, shares.phases[PLH_PHASE_PLANNING_PARTITIONS]);
+	for (PlhPlanned planned = 0; planned < PLH_PLANNED_KINDS; planned++)
+		origin.planned_percent[planned] = percent_of(&shares, shares.planned[planned]);
 	for (int i = 0; i < shares.code_count; i++)
 		if (is_most(&shares, shares.codes[i].bytes))
 		{

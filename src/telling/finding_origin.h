@@ -17,6 +17,8 @@ typedef struct PlhFindingOrigin
 	PlhPhase	phase;			/* PLH_PHASE_UNKNOWN: of several, or none */
 	int64		percent;		/* that it has; 0 without a phase */
 	bool		in_triggers;	/* whatever these did then, such as planning */
+	int64		partitions_percent; /* that the planning of partitions has */
+	int64		planned_percent[PLH_PLANNED_KINDS];
 
 	/* code that this phase called, and that allocated; NULL: none, or several */
 	const char *library;

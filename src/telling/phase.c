@@ -46,22 +46,22 @@ static const struct
 	},
 	[PLH_PHASE_PLANNING] = {
 		"planning", PLH_PHASE_UNKNOWN,
-		PLH_SAYS_purpose_planning, PLH_SAYS_phase_planning, PLH_SAYS_help_planning,
+		PLH_SAYS_purpose_planning, PLH_SAYS_phase_planning, PLH_SENTENCES,
 		FUNCTIONS("planner", "standard_planner", "pg_plan_query", "subquery_planner",
 				  "query_planner"), true
 	},
 	[PLH_PHASE_PLANNING_JOINS] = {
 		"planning of joins", PLH_PHASE_PLANNING,
-		PLH_SAYS_purpose_joins, PLH_SAYS_phase_joins, PLH_SAYS_help_joins,
+		PLH_SAYS_purpose_joins, PLH_SAYS_phase_joins, PLH_SENTENCES,
 		FUNCTIONS("standard_join_search", "join_search_one_level", "make_join_rel",
 				  "add_paths_to_joinrel", "geqo"), true
 	},
 	[PLH_PHASE_PLANNING_PARTITIONS] = {
 		"planning of partitions", PLH_PHASE_PLANNING,
 		PLH_SAYS_purpose_partitions, PLH_SAYS_phase_partitions,
-		PLH_SAYS_help_partitions,
-		FUNCTIONS("expand_inherited_rtentry", "build_child_join_rel",
-				  "add_paths_to_append_rel"), true
+		PLH_SENTENCES,
+		FUNCTIONS("expand_inherited_rtentry", "build_child_join_rel", "add_paths_to_append_rel",
+				  "generate_partitionwise_join_paths"), true
 	},
 	[PLH_PHASE_STARTING] = {
 		"start of the plan", PLH_PHASE_UNKNOWN,
@@ -140,13 +140,29 @@ static const struct
 	}
 };
 
+/* Functions that make what the planner considers. */
+static const char *const *const planned_by[PLH_PLANNED_KINDS] = {
+	[PLH_PLANNED_PARTITION_JOINS] =
+	FUNCTIONS("build_child_join_rel", "generate_partitionwise_join_paths"),
+	[PLH_PLANNED_AGGREGATES] =
+	FUNCTIONS("create_agg_path", "create_group_path", "create_groupingsets_path"),
+	[PLH_PLANNED_BY_GEQO] = FUNCTIONS("geqo")
+};
+
+static bool
+is_one_of(const char *const *names, const char *function)
+{
+	while (*names != NULL && strcmp(function, *names) != 0)
+		names++;
+	return *names != NULL;
+}
+
 static PlhPhase
 phase_of_function(const char *function)
 {
 	for (PlhPhase phase = PLH_PHASE_UNKNOWN + 1; phase < PLH_PHASES; phase++)
-		for (const char *const *name = phases[phase].functions; *name != NULL; name++)
-			if (strcmp(function, *name) == 0)
-				return phase;
+		if (is_one_of(phases[phase].functions, function))
+			return phase;
 	return PLH_PHASE_UNKNOWN;
 }
 
@@ -174,6 +190,16 @@ phase_from(const PlhStackText *stack, int first, int *frame)
 	}
 	*frame = stack->frame_count;
 	return PLH_PHASE_UNKNOWN;
+}
+
+bool
+plh_phase_plans(const PlhStackText *stack, PlhPlanned planned)
+{
+	for (int i = 0; i < stack->frame_count; i++)
+		if (stack->frames[i].function != NULL && plh_site_family_is_of_server(&stack->frames[i]) &&
+			is_one_of(planned_by[planned], stack->frames[i].function))
+			return true;
+	return false;
 }
 
 PlhPhase

@@ -50,6 +50,18 @@ extern PlhPhase plh_phase_of_statement(const PlhStackText *stack, int *frame);
 /* Has a function of that phase called, or called what called, the innermost one? */
 extern bool plh_phase_is_around(PlhPhase phase, const PlhStackText *stack);
 
+/* What the planner considers; static functions of it have no names. */
+typedef enum PlhPlanned
+{
+	PLH_PLANNED_PARTITION_JOINS,	/* only if enable_partitionwise_join is on */
+	PLH_PLANNED_AGGREGATES,
+	PLH_PLANNED_BY_GEQO
+#define PLH_PLANNED_KINDS (PLH_PLANNED_BY_GEQO + 1)
+} PlhPlanned;
+
+/* Was it allocated for that, by any function of the stack? */
+extern bool plh_phase_plans(const PlhStackText *stack, PlhPlanned planned);
+
 /* The phase that one is a part of; PLH_PHASE_UNKNOWN: of none. */
 extern PlhPhase plh_phase_parent(PlhPhase phase);
 
@@ -62,6 +74,9 @@ extern const char *plh_phase_name(PlhPhase phase);
 /* The phrase on what such memory is for.  PLH_SENTENCES: its memory contexts tell more. */
 extern PlhSentence plh_phase_purpose(PlhPhase phase);
 
-/* The sentences on what it is, and on what to do about it.  PLH_SENTENCES: there is none. */
+/*
+ * The sentences on what it is, and on what to do about it.  PLH_SENTENCES: there is none.
+ * Advice on planning goes by more than that (planning_advice.h).
+ */
 extern PlhSentence plh_phase_meaning(PlhPhase phase);
 extern PlhSentence plh_phase_help(PlhPhase phase);

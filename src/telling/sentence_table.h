@@ -634,11 +634,21 @@ SENTENCE(help_values, "a long list of rows",
 SENTENCE(help_rewriting, "views and rules",
 		 "Let the statement use fewer views and rules, or views that are nested less deeply.", NULL)
 SENTENCE(help_planning, "planning",
-		 "Let the statement use fewer tables, partitions, indexes and conditions. From PostgreSQL 17 on, EXPLAIN (MEMORY) tells what planning takes.", NULL)
+		 "Let the statement use fewer tables, partitions, indexes and conditions.", NULL)
 SENTENCE(help_joins, "planning of joins",
-		 "Lower join_collapse_limit and from_collapse_limit for this statement (the default is 8). Or let the genetic optimizer plan it: geqo = on, with a geqo_threshold no higher than the number of its tables.", NULL)
+		 "Lower join_collapse_limit, which is {count}, and from_collapse_limit, which is {least}, for this statement.", NULL)
+SENTENCE(geqo_on, "the same, and the genetic optimizer is off",
+		 "Or let the genetic optimizer plan it: SET geqo = on, and geqo_threshold to no more than the number of its tables.", NULL)
+SENTENCE(geqo_threshold_lower, "the same, and the genetic optimizer is on, but plans larger statements only",
+		 "Or let the genetic optimizer plan it: lower geqo_threshold, which is {count}, to the number of its tables.", NULL)
 SENTENCE(help_partitions, "planning of partitions",
-		 "Let a condition on the partition key leave out partitions, or have fewer of them. enable_partitionwise_join and enable_partitionwise_aggregate, which are off by default, multiply what the planner considers.", NULL)
+		 "Let a condition on the partition key leave out partitions, or have fewer of them.", NULL)
+SENTENCE(partitionwise_joins_off, "samples show that partitions are joined one by one",
+		 "The planner joins the tables' partitions one by one, as enable_partitionwise_join is on. If this does not make the statement faster, SET enable_partitionwise_join = off (the default).", NULL)
+SENTENCE(partitionwise_aggregates_off, "the same of aggregates, and the session has that on",
+		 "The planner may aggregate each partition by itself, as enable_partitionwise_aggregate is on. If this does not make the statement faster, SET enable_partitionwise_aggregate = off (the default).", NULL)
+SENTENCE(explain_memory, "any planning, where the server can (from 17 on)",
+		 "EXPLAIN (MEMORY) tells what planning takes.", NULL)
 SENTENCE(help_starting, "the start of a plan",
 		 "Let the plan have fewer nodes and partitions: a condition on the partition key leaves out the others.", NULL)
 SENTENCE(help_copy_reading, "reading of COPY's input",

@@ -11,6 +11,7 @@
 #include "judge/process_kind.h"
 #include "judge/suspect.h"
 #include "report/words.h"
+#include "telling/planning_advice.h"
 #include "telling/statement_advice.h"
 #include "telling/statement_form.h"
 
@@ -158,6 +159,8 @@ say_by_phase(const PlhAdvised *advised)
 		return false;
 	if (phase == PLH_PHASE_PARSING)
 		say_parsing(advised);
+	else if (phase == PLH_PHASE_PLANNING || plh_phase_parent(phase) == PLH_PHASE_PLANNING)
+		plh_planning_advice_say(advised);
 	else if (plh_phase_help(phase) == PLH_SENTENCES)
 		PLH_SAY(advised->said, true, see_report,.pid = advised->image->header->pid,
 				.noun = plh_process_kind_noun(advised->image));

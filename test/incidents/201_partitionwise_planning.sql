@@ -7,7 +7,7 @@
 -- source: https://postgresql.org/message-id/CAExHW5stmOUobE55pMt83r8UxvfCph%2BPvo5dNpdrVCsBgXEzDQ%40mail.gmail.com
 -- suspect: query *
 -- says: [Pp]lanner|[Pp]lanning|to plan
--- says: enable_partitionwise_join|fewer [a-z, ]*partitions
+-- says: SET enable_partitionwise_join = off
 -- says: The memory is freed when the statement ends
 -- says: pg_cancel_backend
 -- never: larger than the planner expected|EXPLAIN the statement: a hash table

@@ -139,7 +139,7 @@ sub make_profile
 	my ($bytes, $count, $index, $profile, %known) = (0, 0, 0);
 	my $header = sub {
 		pack(                   # ends with three portals
-			"$HEADER_WHO $HEADER_WHAT x!8 x11520 q4 x960 L x!8 q7 L2 x1848",
+			"$HEADER_WHO $HEADER_WHAT x!8 x11520 q4 x960 L x!8 q6 L4 q L2 x1848",
 			'PLHPROF', $dump{layout} // $LAYOUT, 150000,
 			$dump{pid} // 1, 0, 1, $TIME, 0, 0, 1,
 			'client backend', $dump{encoding} // 6, $dump{application} // '', $dump{database} // '', $dump{role} // '', 0, 0, 0,
@@ -148,7 +148,7 @@ sub make_profile
 			$bytes, $TIME, $count, (0) x 3, (0) x 3, 0, 0, 0,
 			1, 1, 1, 0, 0, (0) x 16, 0, 0, 0,
 			(0) x 4,
-			$dump{courses_refused} // 0, (0) x 9);
+			$dump{courses_refused} // 0, (0) x 13);
 	};
 
 	$header_bytes = length $header->();

@@ -6,6 +6,8 @@
 
 #include "miscadmin.h"
 #include "optimizer/cost.h"
+#include "optimizer/paths.h"
+#include "optimizer/planmain.h"
 #include "replication/reorderbuffer.h"
 
 #include "base/guard.h"
@@ -192,6 +194,26 @@ set_logical_decoding_work_mem(Words *words)
 }
 
 static void
+set_partitionwise(Words *words)
+{
+	words_expect(words, "aggregates");
+	enable_partitionwise_aggregate = true;
+}
+
+static void
+set_join_collapse_limit(Words *words)
+{
+	join_collapse_limit = (int) words_number(words);
+}
+
+static void
+set_geqo(Words *words)
+{
+	words_expect(words, "off");
+	enable_geqo = false;
+}
+
+static void
 set_release(Words *words)
 {
 	server_release = strdup(words_next(words));
@@ -329,6 +351,9 @@ static const Command settings[] = {
 	{"work_mem", set_work_mem},
 	{"maintenance_work_mem", set_maintenance_work_mem},
 	{"logical_decoding_work_mem", set_logical_decoding_work_mem},
+	{"partitionwise", set_partitionwise},
+	{"join_collapse_limit", set_join_collapse_limit},
+	{"geqo", set_geqo},
 	{"release", set_release},
 	{"hash_mem_multiplier", set_hash_mem_multiplier},
 	{"dump_min_bytes", set_dump_min_bytes},

@@ -9,6 +9,9 @@
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "nodes/pg_list.h"
+#include "optimizer/cost.h"
+#include "optimizer/paths.h"
+#include "optimizer/planmain.h"
 #include "postmaster/autovacuum.h"
 #include "replication/reorderbuffer.h"
 #include "storage/proc.h"
@@ -58,6 +61,11 @@ int			autovacuum_work_mem = -1;
 BackendType MyBackendType = B_BACKEND;
 const char *server_release;
 int			logical_decoding_work_mem = 65536;
+bool		enable_partitionwise_aggregate = false;
+bool		enable_geqo = true;
+int			geqo_threshold = 12;
+int			join_collapse_limit = 8;
+int			from_collapse_limit = 8;
 
 TimestampTz statement_start = 1;
 pg_tz	   *session_timezone;
