@@ -163,12 +163,10 @@ say_counted(PlhSaid *said, const PlhExplainedProcess *process)
 {
 	const PlhProfileHeader *header = process->image->header;
 	bool		is_now = plh_moment_is_now(process);
-	bool		knows_malloc = header->malloc_bytes >= 0;
 	int64		own = is_now ? plh_moment_own_bytes(process) : header->own_bytes;
-	int64		outside = knows_malloc ? Max(0, header->malloc_bytes - header->context_bytes) :
-		Max(0, own - header->context_bytes);
-	int64		other = !knows_malloc ? 0 :
-		own - header->context_bytes - outside - header->malloc_free_bytes;
+	int64		used = header->malloc_bytes >= 0 ? header->malloc_bytes : own;
+	int64		outside = Max(0, used - header->context_bytes);
+	int64		other = own - header->context_bytes - outside - Max(0, header->malloc_free_bytes);
 
 	if (header->census_at == 0)
 	{
