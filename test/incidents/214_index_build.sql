@@ -13,4 +13,4 @@
 CREATE TABLE embeddings AS SELECT i, md5(i::text) AS key FROM generate_series(1, 1800000) i;
 CREATE FUNCTION asleep(i int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM pg_sleep(3600); RETURN i; END $$;
 SET maintenance_work_mem = '512MB'; SET max_parallel_maintenance_workers = 0;
-CREATE INDEX "pg_sleep(3600)" ON embeddings (key, (CASE WHEN i = 1800000 THEN asleep(i) ELSE i END));
+CREATE INDEX "pg_sleep(3600) of embeddings" ON embeddings (key, (CASE WHEN i = 1800000 THEN asleep(i) ELSE i END));

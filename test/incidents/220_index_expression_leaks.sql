@@ -16,4 +16,4 @@
 CREATE FUNCTION keyed(i int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM leak_cache(1000, 1); IF i = 120000 THEN PERFORM pg_sleep(3600); END IF; RETURN i; END $$;
 CREATE TABLE corpus AS SELECT i FROM generate_series(1, 120000) i;
 SET max_parallel_maintenance_workers = 0;
-CREATE INDEX "pg_sleep(3600)" ON corpus (keyed(i));
+CREATE INDEX "pg_sleep(3600) of corpus" ON corpus (keyed(i));
