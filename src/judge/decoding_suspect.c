@@ -119,6 +119,6 @@ plh_decoding_suspect_merge(PlhJudge *judge)
 	add_buffers(judge);
 	decoded = find(judge->findings, NULL);
 	value = largest_value(judge);
-	if (value >= PLH_SUSPECT_LARGE_BYTES / 2)
+	if (value >= PLH_SUSPECT_FUNCTION_BYTES)
 		decoded->contexts.value_bytes = Min(value, decoded->bytes);
 }

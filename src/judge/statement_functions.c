@@ -120,7 +120,7 @@ plh_statement_functions_add_up(PlhJudge *judge)
 	Sum		   *functions;
 	Sum			unlimited = {0};
 
-	if (judge->statement.bytes < PLH_SUSPECT_LARGE_BYTES / 2 || count < 2)
+	if (judge->statement.bytes < PLH_SUSPECT_FUNCTION_BYTES || count < 2)
 		return;
 	/* the share comes first */
 	qsort(judge->statement_sites, judge->statement_site_count, sizeof(PlhStatementSite),

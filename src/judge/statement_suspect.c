@@ -126,7 +126,7 @@ is_beyond(const PlhFinding *finding, const PlhStatementSamples *samples, int64 s
 		rest > most_limits(statement->limit) * limit ||
 		unlimited_of(statement, samples, sure) >= PLH_SUSPECT_SURE_BYTES ||
 		(samples->largest_bytes > PLH_SUSPECT_QUERY_LIMITS * limit &&
-		 samples->largest_bytes >= PLH_SUSPECT_LARGE_BYTES / 2);
+		 samples->largest_bytes >= PLH_SUSPECT_FUNCTION_BYTES);
 }
 
 /* The rate at which it grows, while it does. */

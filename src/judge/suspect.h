@@ -127,6 +127,9 @@
  */
 #define PLH_SUSPECT_MANY_LIMITS 16.0
 
+/* One function, at all of its call sites, or one value is a cause by itself from this size on. */
+#define PLH_SUSPECT_FUNCTION_BYTES INT64CONST(16777216)
+
 /*
  * What fewer transactions than these have allocated is no cache that all fill, and none that can be
  * told from a leak by its course.
