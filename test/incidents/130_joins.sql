@@ -6,7 +6,7 @@
 -- source: https://www.postgresql.org/message-id/flat/20160506144425.10246.16690%40wrigleys.postgresql.org
 -- suspect: query * MessageContext
 -- says: allocated for planning joins\. The planner keeps
--- says: Lower join_collapse_limit .* geqo = on
+-- says: Lower join_collapse_limit, which is 20, .* SET geqo = on
 -- never: executor|trigger|work_mem|Verdict: (leak|held|none)
 SELECT format('CREATE TEMP TABLE joined_%s AS SELECT g id, g %% 7 k FROM generate_series(1, 10) g', i),
     format('CREATE INDEX ON joined_%s (id)', i), format('CREATE INDEX ON joined_%s (k)', i)
