@@ -1,6 +1,6 @@
 /*
  * sql_moment.c
- *	  Figures of now, of a process that somebody asks about.
+ *	  Current figures of a process that somebody asks about.
  *
  * The process answers at its next check for interrupts, which an idle session does at once, or at
  * its next sample.  One that is stopped, or does neither for another reason, is not waited for.

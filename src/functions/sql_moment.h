@@ -1,6 +1,6 @@
 /*
  * sql_moment.h
- *	  Figures of now, of a process that somebody asks about.
+ *	  Current figures of a process that somebody asks about.
  */
 #pragma once
 

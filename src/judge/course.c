@@ -378,7 +378,7 @@ plh_course_trend(PlhTrend *trend, const PlhProfileHeader *header, PlhSeries seri
 }
 
 /*
- * The same up to the first point that has the figure of now and that the process counted because
+ * The same up to the first point that has the current figure and that the process counted because
  * somebody asked: however often one asks a process at rest, its trend does not become longer.
  */
 void

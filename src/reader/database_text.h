@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "common/hashfn.h"
 #include "lib/stringinfo.h"
 
 extern char *plh_database_text_fit(const char *text);
@@ -20,4 +21,12 @@ static inline bool
 plh_texts_are_same(const char *left, const char *right)
 {
 	return left == right || (left != NULL && right != NULL && strcmp(left, right) == 0);
+}
+
+/* The hash of a text, or NULL, behind that of others. */
+static inline uint64
+plh_text_hash(const char *text, uint64 seed)
+{
+	return text == NULL ? seed :
+		hash_bytes_extended((const unsigned char *) text, strlen(text), seed);
 }

@@ -37,13 +37,6 @@ typedef struct NodeEntry
 	char		status;			/* for simplehash.h */
 } NodeEntry;
 
-static uint64
-hash_text(const char *text, uint64 seed)
-{
-	return text == NULL ? seed :
-		hash_bytes_extended((const unsigned char *) text, strlen(text), seed);
-}
-
 /* Names may be statements, which others choose: so the hash begins with a seed. */
 static uint32
 hash_key(NodeKey key, uint64 seed)
@@ -51,7 +44,7 @@ hash_key(NodeKey key, uint64 seed)
 	uint64		hash = hash_bytes_extended((const unsigned char *) &key.parent,
 										   sizeof(PlhCallNode *), seed);
 
-	return (uint32) hash_text(key.module, hash_text(key.name, hash));
+	return (uint32) plh_text_hash(key.module, plh_text_hash(key.name, hash));
 }
 
 static bool

@@ -8,8 +8,6 @@
  */
 #include "postgres.h"
 
-#include "common/hashfn.h"
-
 #include "profile/shared_frames.h"
 #include "profile/site_facts.h"
 #include "reader/collections.h"
@@ -32,13 +30,6 @@ typedef struct NamedStack
 	uint64	   *ids;			/* of each frame; 0: it says nothing */
 } NamedStack;
 
-static uint64
-hash_text(const char *text, uint64 seed)
-{
-	return text == NULL ? seed :
-		hash_bytes_extended((const unsigned char *) text, strlen(text), seed);
-}
-
 /* Does a frame say nothing, as all stacks of its kind have it, or nobody knows what it is? */
 static bool
 says_nothing(const PlhFrameText *frame)
@@ -55,12 +46,12 @@ static uint64
 id_of(const PlhStackText *stack, int index)
 {
 	const PlhFrameText *frame = &stack->frames[index];
-	uint64		id = hash_text(frame->module, 1);
+	uint64		id = plh_text_hash(frame->module, 1);
 
 	if (frame->function != NULL)
-		id = hash_text(frame->function, id);
+		id = plh_text_hash(frame->function, id);
 	else
-		id = hash_text(index + 1 < stack->frame_count ? stack->frames[index + 1].text : NULL,
+		id = plh_text_hash(index + 1 < stack->frame_count ? stack->frames[index + 1].text : NULL,
 					   id + 1);
 	return Max(id, 1);
 }
@@ -123,7 +114,7 @@ count_places(PlhSharedFunction *shared, const NamedStack *stacks, int count, uin
 	for (int i = 0; i < count; i++)
 	{
 		const PlhFrameText *site = &stacks[i].text.frames[stacks[i].text.site_frame];
-		uint64		place = hash_text(site->text, 1);
+		uint64		place = plh_text_hash(site->text, 1);
 		bool		found;
 
 		if (!has_function(&stacks[i], id))

@@ -12,7 +12,7 @@
 extern bool plh_doubt_unseen_find_frees(PlhDoubt *doubt, const PlhProfileHeader *header);
 
 /*
- * Was most of what the contexts use allocated unseen?  Samples are of now, and only a count of now
- * is compared with them.
+ * Was most of what the contexts use allocated unseen?  Samples are current, and only a current
+ * count is compared with them.
  */
 extern bool plh_doubt_unseen_find(PlhDoubt *doubt, const PlhExplainedProcess *process);

@@ -7,7 +7,7 @@
 #include "judge/course.h"
 #include "telling/moment.h"
 
-/* A count of so long ago is of now: of a process that is asked, it is younger. */
+/* A count of so long ago is current: of a process that is asked, it is younger. */
 #define MOMENT_US USECS_PER_SEC
 
 static bool

@@ -9,18 +9,18 @@
 
 #include "telling/explained_process.h"
 
-/* Is what a process has counted of now, too?  False of one that is gone. */
+/* Is what a process has counted current?  False of one that is gone. */
 extern bool plh_moment_is_now(const PlhExplainedProcess *process);
 
 /*
- * The own memory of a process, now, or at the last count; -1 if not known.  Where its counts are of
- * now, it is the figure that goes with them.
+ * The own memory of a process, now, or at the last count; -1 if not known.  Where its counts are
+ * current, it is the figure that goes with them.
  */
 extern int64 plh_moment_own_bytes(const PlhExplainedProcess *process);
 
 /*
  * What it has gained since the last count, or lost; 0 where that is next to nothing, not known, or
- * the count is of now.
+ * the count is current.
  */
 extern int64 plh_moment_gained_bytes(const PlhExplainedProcess *process);
 

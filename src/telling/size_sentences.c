@@ -132,9 +132,9 @@ say_allocator(PlhSaid *said, const PlhProfileImage *image)
 }
 
 /*
- * The parts of what was counted last: of now they are told as what it has, and of another moment as
- * what it had then, which comes first.  Where they are more than the whole, the reason is part of
- * the sentence.
+ * The parts of what was counted last.  Current ones are told as what it has, and those of another
+ * moment as what it had then, which comes first.  Where they are more than the whole, the reason is
+ * part of the sentence.
  */
 static void
 say_parts(PlhSaid *said, const PlhExplainedProcess *process, int64 outside, int64 unwritten)
