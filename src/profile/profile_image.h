@@ -26,6 +26,7 @@ typedef struct PlhProfileImage
 	char		path[PLH_PATH_MAX]; /* of the file; empty for our own memory */
 	uint32		modules[PLH_IMAGE_MODULES]; /* offsets by index; 0: none */
 	const struct PlhFrameNames *names;	/* from the dump, or NULL */
+	const struct PlhProof *proof;	/* the last of the process, or NULL */
 } PlhProfileImage;
 
 /*

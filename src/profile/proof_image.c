@@ -1,0 +1,82 @@
+/*
+ * proof_image.c
+ *	  Checked access to a proof in memory, whatever its bytes are.
+ */
+#include "postgres.h"
+
+#include "profile/proof_image.h"
+
+static const char *
+texts_of(const PlhProof *proof)
+{
+	return (const char *) &proof->groups[proof->group_count];
+}
+
+const char *
+plh_proof_image_text(const PlhProof *proof, uint32 offset)
+{
+	return offset < proof->text_bytes ? texts_of(proof) + offset : "";
+}
+
+/* No figure may be negative, and no part more than the whole. */
+static bool
+are_parts(int64 whole, int64 part, int64 part_of_that)
+{
+	return part_of_that >= 0 && part_of_that <= part && part <= whole &&
+		whole <= PG_INT64_MAX / 4;
+}
+
+static bool
+is_sound_group(const PlhProofGroup *group)
+{
+	return are_parts(group->chunks, group->lost_chunks, 0) &&
+		are_parts(group->bytes, group->lost_bytes, group->resettable_bytes) &&
+		are_parts(group->bytes - group->lost_bytes, group->holder_bytes, 0) &&
+		are_parts(group->samples, group->lost_samples, 0) &&
+		group->lost_variance >= 0.0 && group->lost_variance < 1e36 &&
+		group->lifetime < PLH_LIFETIMES;
+}
+
+static bool
+is_sound_header(const PlhProof *proof)
+{
+	return are_parts(proof->chunks, proof->lost_chunks, 0) &&
+		are_parts(proof->bytes, proof->lost_bytes, proof->resettable_bytes) &&
+		are_parts(proof->private_bytes, 0, 0) && are_parts(proof->contexts, 0, 0) &&
+		are_parts(proof->closed_contexts, 0, 0) && are_parts(proof->closed_bytes, 0, 0) &&
+		are_parts(proof->left_out_groups, 0, 0) && are_parts(proof->fork_us, 0, 0) &&
+		are_parts(proof->child_us, 0, 0) && are_parts(proof->child_bytes, 0, 0) &&
+		proof->outcome < PLH_PROOF_OUTCOMES;
+}
+
+bool
+plh_proof_image_is_sound(const PlhProof *proof, Size bytes)
+{
+	if (bytes < offsetof(PlhProof, groups) ||
+		memcmp(proof->magic, PLH_PROOF_MAGIC, sizeof(PLH_PROOF_MAGIC)) != 0 ||
+		proof->group_count > PLH_PROOF_GROUPS || proof->text_bytes > PLH_PROOF_TEXT_BYTES ||
+		bytes != offsetof(PlhProof, groups) + proof->group_count * sizeof(PlhProofGroup) +
+		proof->text_bytes || !is_sound_header(proof))
+		return false;
+	if (proof->text_bytes > 0 && texts_of(proof)[proof->text_bytes - 1] != '\0')
+		return false;
+	for (uint32 i = 0; i < proof->group_count; i++)
+		if (!is_sound_group(&proof->groups[i]))
+			return false;
+	return true;
+}
+
+const PlhProofGroup *
+plh_proof_image_of_site(const PlhProfileImage *image, const PlhSiteRecord *site)
+{
+	const PlhProof *proof = image->proof;
+	uint32		offset;
+
+	if (proof == NULL || proof->outcome != PLH_PROOF_PROVEN)
+		return NULL;
+	offset = plh_profile_image_offset(image, site);
+	for (uint32 i = 0; i < proof->group_count; i++)
+		if (proof->groups[i].site == offset && proof->groups[i].born == site->record.born)
+			return &proof->groups[i];
+	return NULL;
+}

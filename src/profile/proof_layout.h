@@ -1,0 +1,94 @@
+/*
+ * proof_layout.h
+ *	  The layout of a proof: which chunks of a process nothing points to, and who holds the rest.
+ *
+ * A proof is of one moment.  The file of a process' last one lies beside its profile; it is written
+ * as a whole by a child that the process has forked, and never changes.  It is a header, followed by
+ * groups, followed by texts, each of which ends with a NUL; a text is referred to by its offset from
+ * the first of them, and the text at 0 is empty.
+ *
+ * lost		no word of the process points to the chunk, or only words of chunks that are lost: nobody
+ *			can use it or free it by its address
+ * held		there is a way to it from a root: a variable, a stack, memory that is not understood
+ *
+ * Lost memory is resettable where somebody still has the address of its context, or of one above it
+ * that is not the session's own, and so can free it with the context.
+ *
+ * Whoever changes the layout changes PLH_PROOF_MAGIC: readers refuse all others.
+ */
+#pragma once
+
+#include "datatype/timestamp.h"
+
+#include "profile/profile_layout.h"
+
+#define PLH_PROOF_MAGIC "PLHPF01"
+
+/* A proof has at most this many groups, and so many bytes of texts. */
+#define PLH_PROOF_GROUPS 8192
+#define PLH_PROOF_TEXT_BYTES (1 << 20)
+
+/* What came of it.  Stored: append only. */
+typedef enum PlhProofOutcome
+{
+	PLH_PROOF_PROVEN,
+	PLH_PROOF_TOO_LARGE,		/* beyond what may be looked at unasked */
+	PLH_PROOF_NO_FORK,			/* no process could be forked */
+	PLH_PROOF_NO_MEMORY,		/* the child's memory did not suffice */
+	PLH_PROOF_NO_TIME,			/* nor its time */
+	PLH_PROOF_UNKNOWN_LAYOUT,	/* contexts are not what they are in this version */
+	PLH_PROOF_DIED				/* the child was ended, or memory could not be read */
+#define PLH_PROOF_OUTCOMES (PLH_PROOF_DIED + 1)
+} PlhProofOutcome;
+
+/*
+ * Chunks of one site, which its live samples stand for, or all chunks of one kind in contexts of one
+ * name, which are counted.
+ */
+typedef struct PlhProofGroup
+{
+	uint32		site;			/* offset of its record; 0: chunks of a kind */
+	uint32		born;			/* of that record */
+	uint32		context_name;	/* texts, where they are not 0 */
+	uint32		what;			/* chunks of a kind: which */
+	uint32		holder;			/* the root that holds most of what is held */
+	uint32		path;			/* and the way from there to a chunk */
+	uint32		lifetime;		/* PlhLifetime */
+	uint32		what_of_user;	/* text that is data of users; 0: none */
+	int64		chunks;			/* of a site, estimated; else counted */
+	int64		bytes;			/* as the chunks take them, with rounding */
+	int64		lost_chunks;	/* of these */
+	int64		lost_bytes;
+	int64		resettable_bytes;	/* of lost_bytes */
+	int64		samples;		/* of a site: found among live ones */
+	int64		lost_samples;
+	double		lost_variance;	/* of lost_bytes, in bytes squared; 0: counted */
+	int64		holder_bytes;	/* of bytes - lost_bytes, what the holder holds */
+} PlhProofGroup;
+
+typedef struct PlhProof
+{
+	char		magic[8];
+	uint32		outcome;		/* PlhProofOutcome */
+	int32		pid;
+	uint64		process_start;	/* as in the profile */
+	TimestampTz at;				/* when the process was as it says */
+	uint32		group_count;
+	uint32		text_bytes;
+	int64		private_bytes;	/* RssAnon of the process then */
+	int64		contexts;		/* that were walked, chunk by chunk */
+	int64		chunks;
+	int64		bytes;
+	int64		lost_chunks;
+	int64		lost_bytes;
+	int64		resettable_bytes;
+	int64		closed_contexts;	/* that did not fit: all in them is held */
+	int64		closed_bytes;
+	int64		left_out_groups;	/* that had no room, the smallest */
+	int64		fork_us;		/* for which the process stood still */
+	int64		child_us;		/* processor time of the child */
+	int64		child_bytes;	/* the most that it took */
+	int32		problem;		/* errno or signal, where the outcome has one */
+	uint32		unused;
+	PlhProofGroup groups[FLEXIBLE_ARRAY_MEMBER];
+} PlhProof;
