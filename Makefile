@@ -21,7 +21,7 @@ LEAKCHECK_MK = bin/pg_leakhunt_regression/leakcheck.mk
 
 # The folders of src.  A file includes files of its own folder and of those before it
 # only (src/README says what each is for).  Code of the first five runs inside palloc.
-FOLDERS = base stack routine profile sampler \
+FOLDERS = base stack routine profile sampler heap proof \
 	reader judge dump process symbols report pprof crash telling check page watch plan functions
 
 OBJS = \

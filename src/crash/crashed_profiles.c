@@ -25,6 +25,7 @@
 #include "base/size_units.h"
 #include "crash/crashed_profiles.h"
 #include "profile/baseline.h"
+#include "profile/proof_name.h"
 #include "profile/profile_image.h"
 #include "profile/shared_directory.h"
 #include "reader/profile_reader.h"
@@ -212,9 +213,17 @@ is_of_former_server(const PlhCrashedProfile *profile)
 	return PgStartTime == 0 || profile->changed_at < PgStartTime - FILE_CLOCK_LAG_US;
 }
 
+/* What lies beside a profile: its baseline, and the last proof. */
+static void
+remove_files_beside(const char *directory, int pid)
+{
+	plh_baseline_unlink(directory, pid);
+	plh_proof_name_unlink(directory, pid);
+}
+
 /*
- * Remove a profile; in the postmaster, leave it to others if it has removed enough already.  The
- * baseline of its process goes with it, unless a new process has its pid.
+ * Remove a profile; in the postmaster, leave it to others if it has removed enough already.  What
+ * lies beside it goes with it, unless a new process has its pid.
  */
 static void
 remove_profile(const char *directory, const PlhCrashedProfile *profile)
@@ -228,7 +237,7 @@ remove_profile(const char *directory, const PlhCrashedProfile *profile)
 		rename(profile->path, path) != 0)
 		(void) unlink(profile->path);
 	if (!is_running(profile->pid))
-		plh_baseline_unlink(directory, profile->pid);
+		remove_files_beside(directory, profile->pid);
 }
 
 /*
@@ -364,12 +373,12 @@ plh_crashed_profiles_remove_baselines(const char *directory, const List *profile
 
 	while ((entry = ReadDirExtended(dir, directory, LOG)) != NULL)
 	{
-		int			pid = plh_baseline_pid(entry->d_name);
+		int			pid = Max(plh_baseline_pid(entry->d_name), plh_proof_name_pid(entry->d_name));
 
 		snprintf(path, sizeof(path), "%s/%d", directory, pid);
 		if (pid > 0 && !is_running(pid) && !is_listed(profiles, pid) &&
 			!plh_profile_reader_is_foreign(path))
-			plh_baseline_unlink(directory, pid);
+			remove_files_beside(directory, pid);
 	}
 	FreeDir(dir);
 }

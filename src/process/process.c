@@ -33,6 +33,7 @@
 #include "profile/profile.h"
 #include "profile/profile_counters.h"
 #include "profile/profile_file.h"
+#include "proof/proof.h"
 #include "sampler/census.h"
 #include "sampler/control.h"
 #include "sampler/control_file.h"
@@ -107,6 +108,7 @@ after_fork_in_child(void)
 	plh_planned_failure_forget();
 	plh_publication_forget();
 	plh_upkeep_forget();
+	plh_proof_forget();
 	plh_guard_held = false;
 	plh_countdown_forget();
 }
@@ -154,6 +156,7 @@ at_exit(void)
 	emit_log_hook = NULL;
 
 	plh_baseline_unlink(plh_profile_directory_path(), getpid());
+	plh_proof_end();
 #ifdef PLH_COMPARED_HITS
 	if (plh_unwind_compared_stacks > 0)
 		ereport(LOG, (errmsg_internal("%llu stacks compared, %u wrong",
@@ -175,6 +178,14 @@ at_exit(void)
 	}
 }
 
+/* Outside of palloc, where the server checks for interrupts. */
+static void
+answer_bell(void)
+{
+	plh_upkeep_if_asked();
+	plh_proof_if_asked();
+}
+
 /*
  * Prepare this process, and those that it forks, for having profiles.  Returns NULL, or a sentence
  * that says why they can't have any.
@@ -194,7 +205,8 @@ plh_process_start(void)
 		atexit(at_exit) != 0)
 		return "Could not register handlers for fork and exit.";
 	plh_process_limit_start(plh_limit_report);
-	plh_doorbell_start(plh_upkeep_if_asked);
+	plh_doorbell_start(answer_bell);
+	plh_proof_start(plh_profile_directory_path());
 	plh_owner_start(GetSystemIdentifier());
 	plh_publication_start(plh_profile_directory_path());
 	plh_statements_dump_start(plh_profile_directory_path(), GetSystemIdentifier(), preloaded);

@@ -19,6 +19,7 @@
 #include "base/settings.h"
 #include "process/profile_directory.h"
 #include "profile/baseline.h"
+#include "profile/proof_name.h"
 #include "profile/shared_directory.h"
 #include "sampler/publication.h"
 
@@ -142,14 +143,16 @@ find_profile(const char *name, void *arg)
 	*has_profile |= isdigit((unsigned char) name[0]) != 0;
 }
 
-/* PlhNameVisitor: remove a baseline of a process that is gone. */
+/* PlhNameVisitor: remove a baseline or a proof of a process that is gone. */
 static void
 remove_late_baseline(const char *name, void *arg)
 {
-	int			pid = plh_baseline_pid(name);
+	int			pid = Max(plh_baseline_pid(name), plh_proof_name_pid(name));
 
-	if (pid > 0 && plh_process_facts_start_ticks(pid) == 0)
-		plh_baseline_unlink(profile_directory, pid);
+	if (pid <= 0 || plh_process_facts_start_ticks(pid) != 0)
+		return;
+	plh_baseline_unlink(profile_directory, pid);
+	plh_proof_name_unlink(profile_directory, pid);
 }
 
 /*

@@ -28,6 +28,7 @@
 #include "base/whole_io.h"
 #include "profile/site_facts.h"
 #include "reader/profile_reader.h"
+#include "reader/proof_file.h"
 
 /* Sums of the sites in an image. */
 typedef struct SiteSums
@@ -530,6 +531,17 @@ plh_profile_reader_be_silent(void)
 	is_silent = true;
 }
 
+/* Its proof lies in the same folder. */
+static void
+attach_proof(PlhProfileImage *image)
+{
+	char		directory[PLH_PATH_MAX];
+
+	strlcpy(directory, image->path, sizeof(directory));
+	get_parent_directory(directory);
+	plh_proof_file_attach(directory, image);
+}
+
 /* NULL if it is gone, of another cluster, no profile (a WARNING), or not of "pid", unless 0. */
 static PlhProfileImage *
 open_image(const char *path, int pid, bool header_only)
@@ -542,7 +554,11 @@ open_image(const char *path, int pid, bool header_only)
 		ereport(WARNING, (errmsg("ignoring file \"%s\" in the directory of the profiles",
 								 last_dir_separator(path) + 1),
 						  errdetail("It is not a profile of this version of pg_leakhunt.")));
-	return image == NULL || (pid != 0 && image->header->pid != pid) ? NULL : image;
+	if (image == NULL || (pid != 0 && image->header->pid != pid))
+		return NULL;
+	if (!header_only)
+		attach_proof(image);
+	return image;
 }
 
 /* Does "wanted" want that profile?  Most of a file is not read for that. */

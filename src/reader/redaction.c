@@ -113,6 +113,12 @@ plh_redaction_cursor(const char *name)
 }
 
 const char *
+plh_redaction_content(const char *text)
+{
+	return state.active || text[0] == '\0' ? NULL : text;
+}
+
+const char *
 plh_redaction_statement(const char *text)
 {
 	char	   *redacted;

@@ -16,4 +16,7 @@ extern const char *plh_redaction_role(const char *name);
 extern const char *plh_redaction_database(const char *name);
 extern const char *plh_redaction_application(const char *name);
 extern const char *plh_redaction_cursor(const char *name);
+
+/* What a chunk of memory says; NULL where that is left out. */
+extern const char *plh_redaction_content(const char *text);
 extern const char *plh_redaction_statement(const char *text);

@@ -53,6 +53,7 @@ typedef enum PlhErrand
 {
 	PLH_ERRAND_TRIM,			/* give back to the kernel what malloc keeps */
 	PLH_ERRAND_COUNT,			/* count its memory */
+	PLH_ERRAND_PROVE,			/* have a child prove what is lost */
 	PLH_ERRANDS					/* number of them, must be last */
 } PlhErrand;
 
@@ -63,7 +64,9 @@ typedef struct PlhControlErrand
 	pg_atomic_uint32 requested; /* the highest number of a request */
 	pg_atomic_uint32 done;		/* requests up to this one are carried out */
 	uint64		process_start;	/* as in PlhControlSlot */
-	int64		result;			/* of PLH_ERRAND_TRIM: bytes given back */
+	int64		result;			/* of PLH_ERRAND_TRIM: bytes given back; of
+								 * PLH_ERRAND_PROVE: the child's pid, or a
+								 * negative errno */
 } PlhControlErrand;
 
 /* The memory of a process, as it tells the keeper (limit_places.h). */

@@ -259,3 +259,33 @@ plh_live_samples_forget(void)
 		watched->name = 0;
 	}
 }
+
+uint32
+plh_live_samples_end(void)
+{
+	return samples.high_entries;
+}
+
+const PlhLiveSample *
+plh_live_samples_at(uint32 number)
+{
+	return sample_at(number);
+}
+
+const PlhLiveSample *
+plh_live_samples_find(const void *pointer)
+{
+	return plh_pointer_table_find(&samples, pointer);
+}
+
+const PlhRegion *
+plh_live_samples_region(void)
+{
+	return &samples.entry_region;
+}
+
+const PlhRegion *
+plh_live_samples_context_region(void)
+{
+	return &contexts.entry_region;
+}

@@ -48,6 +48,18 @@ extern void plh_live_samples_remove(const void *pointer);
 extern void plh_live_samples_drop_context(void *arg);
 extern void plh_live_samples_forget(void);
 
+/*
+ * All samples have numbers below this end, and one without a pointer is none.  The last one finds
+ * the sample of a chunk; NULL: it is none.
+ */
+extern uint32 plh_live_samples_end(void);
+extern const PlhLiveSample *plh_live_samples_at(uint32 number);
+extern const PlhLiveSample *plh_live_samples_find(const void *pointer);
+
+/* The memory in which the addresses of chunks stand. */
+extern const PlhRegion *plh_live_samples_region(void);
+extern const PlhRegion *plh_live_samples_context_region(void);
+
 /* Most samples come from the same context as the one before. */
 extern PlhWatchedContext *plh_live_samples_last_watched;
 

@@ -1,0 +1,116 @@
+/*
+ * sql_proof.c
+ *	  The function of SQL that proves what of a process' memory is lost, and who holds the rest.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "base/compat.h"
+#include "functions/sql_access.h"
+#include "functions/sql_prove.h"
+#include "functions/sql_rows.h"
+#include "functions/sql_source.h"
+#include "profile/profile_image.h"
+#include "profile/site_facts.h"
+#include "reader/database_text.h"
+#include "reader/redaction.h"
+#include "reader/server_processes.h"
+#include "report/listed_site.h"
+
+PLH_FUNCTION(pg_leakhunt_proof);
+
+/* The call site of a row. */
+typedef struct ProvenSite
+{
+	bool		described;
+	PlhListedSite listed;
+} ProvenSite;
+
+static const char *
+name_of(const PlhProof *proof, const PlhProofGroup *group, int encoding)
+{
+	return plh_sql_rows_foreign(plh_proof_image_text(proof, group->context_name), encoding);
+}
+
+/* What users have written; NULL where it is not to be shown. */
+static const char *
+content_of(const PlhProof *proof, const PlhProofGroup *group, int encoding)
+{
+	const char *text = plh_redaction_content(plh_proof_image_text(proof, group->what_of_user));
+
+	return text == NULL ? NULL : plh_sql_rows_foreign(text, encoding);
+}
+
+static void
+put_group(const PlhProof *proof, const PlhProofGroup *group, const PlhProfileImage *image,
+		  const ProvenSite *site, PlhRowSink *sink)
+{
+	PlhRow		row = {0};
+
+#include "functions/columns/proof.def"
+	plh_sql_rows_finish(&row, sink);
+}
+
+/* Describe the call site of a group, if it is still there. */
+static void
+describe(const PlhProofGroup *group, const PlhProfileImage *image, PlhStackTexts *texts,
+		 ProvenSite *site)
+{
+	const PlhSiteRecord *record = plh_profile_image_site(image, group->site);
+	PlhSiteFacts facts;
+
+	if (record == NULL || record->record.born != group->born)
+		return;
+	plh_site_facts_resolve(&facts, image, record, NULL);
+	plh_listed_site_start(&site->listed, image, &facts);
+	plh_listed_site_describe_stack(&site->listed, texts);
+	site->described = true;
+}
+
+static void
+put_proof(const PlhProof *proof, const PlhProfileImage *image, PlhRowSink *sink)
+{
+	PlhStackTexts *texts = plh_stack_text_open(plh_sql_rows_symbols(sink), image);
+
+	for (uint32 i = 0; i < proof->group_count; i++)
+	{
+		const PlhProofGroup *group = &proof->groups[i];
+		ProvenSite	site = {0};
+
+		CHECK_FOR_INTERRUPTS();
+		if (group->site != 0)
+			describe(group, image, texts, &site);
+		put_group(proof, group, image, &site, sink);
+	}
+}
+
+static Datum
+show_proof(FunctionCallInfo fcinfo)
+{
+	PlhTarget	target = {.pid = plh_sql_source_pid(fcinfo, 2)};
+	PlhRowSink	sink;
+	PlhSourceProfile profile;
+	const PlhProof *proof;
+
+	plh_sql_rows_start(fcinfo, &sink);
+	if (!plh_sql_source_profile(&profile, &target, WARNING))
+		return (Datum) 0;
+	proof = plh_sql_prove(profile.image);
+	if (proof == NULL)
+		return (Datum) 0;
+
+	/* of the moment of the proof, or just after it */
+	if (plh_sql_source_profile(&profile, &target, WARNING))
+		put_proof(proof, profile.image, &sink);
+	return (Datum) 0;
+}
+
+/*
+ * pg_leakhunt_proof(pid, redact): the rows of a proof that is made now.
+ */
+Datum
+pg_leakhunt_proof(PG_FUNCTION_ARGS)
+{
+	return plh_sql_rows_redacted(fcinfo, show_proof);
+}

@@ -1,0 +1,209 @@
+/*
+ * heap_memory.c
+ *	  The memory of a process as a source of words.
+ */
+#include "postgres.h"
+
+#include <sys/mman.h>
+
+#include "base/mappings.h"
+#include "heap/heap_memory.h"
+
+/* A process has as many mappings as this at most, by the kernel's default. */
+#define MAX_SEGMENTS 70000
+#define MAPS_BYTES ((Size) 16 * 1024 * 1024)
+
+void *
+plh_heap_reserve(Size bytes)
+{
+	void	   *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+							  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+static bool
+is_device(const char *path)
+{
+	return strcmp(path, "[vdso]") == 0 || strncmp(path, "[vvar", 5) == 0 ||
+		strcmp(path, "[vsyscall]") == 0;
+}
+
+/*
+ * Memory that is shared is no root: it is other processes', too, for which an address of this one
+ * means nothing.
+ */
+static uint32
+flags_of(const PlhMapping *mapping)
+{
+	uint32		flags = 0;
+
+	if (mapping->is_shared)
+		return 0;
+	if (mapping->is_writable)
+		flags |= PLH_HEAP_ROOT;
+	else if (mapping->path[0] == '\0' || strncmp(mapping->path, "/memfd:", 7) == 0)
+		flags |= PLH_HEAP_ROOT | (mapping->is_executable ? PLH_HEAP_CODE : 0);
+	if (mapping->is_executable)
+		flags |= PLH_HEAP_RUNS;
+	if (strcmp(mapping->path, "[stack]") == 0)
+		flags |= PLH_HEAP_STACK;
+	else if (mapping->path[0] == '/')
+		flags |= PLH_HEAP_FILE;
+	return flags;
+}
+
+/* What was reserved for the list itself is in none, as it is read before. */
+bool
+plh_heap_memory_own(PlhHeapMemory *memory)
+{
+	char	   *text = plh_heap_reserve(MAPS_BYTES);
+	PlhHeapSegment *segments = plh_heap_reserve(MAX_SEGMENTS * sizeof(PlhHeapSegment));
+	char	   *rest = text;
+	PlhMapping	mapping;
+
+	if (text == NULL || segments == NULL ||
+		!plh_mappings_read("/proc/self/maps", text, MAPS_BYTES))
+		return false;
+	*memory = (PlhHeapMemory)
+	{
+		.segments = segments, .room = MAX_SEGMENTS
+	};
+	while (plh_mappings_next(&rest, &mapping))
+	{
+		if (!mapping.is_readable || mapping.is_shared || is_device(mapping.path))
+			continue;
+		if (memory->count == MAX_SEGMENTS)
+			return false;
+		segments[memory->count++] = (PlhHeapSegment)
+		{
+			mapping.from, mapping.to, (const char *) mapping.from, mapping.path,
+				mapping.file_offset, flags_of(&mapping)
+		};
+	}
+	return plh_heap_memory_exclude(memory, (uintptr_t) text, (uintptr_t) text + MAPS_BYTES) &&
+		plh_heap_memory_exclude(memory, (uintptr_t) segments, (uintptr_t) (segments + MAX_SEGMENTS));
+}
+
+/* Cut off what is before an address; the rest becomes the next segment. */
+static bool
+split_segment(PlhHeapMemory *memory, uint32 index, uintptr_t at)
+{
+	PlhHeapSegment *segment = &memory->segments[index];
+
+	if (memory->count == memory->room)
+		return false;
+	memmove(segment + 1, segment, (memory->count - index) * sizeof(PlhHeapSegment));
+	memory->count++;
+	segment[0].end = at;
+	segment[1].start = at;
+	segment[1].bytes += at - segment[0].start;
+	segment[1].file_offset += at - segment[0].start;
+	return true;
+}
+
+bool
+plh_heap_memory_exclude(PlhHeapMemory *memory, uintptr_t from, uintptr_t to)
+{
+	memory->last = 0;
+	for (uint32 i = 0; i < memory->count;)
+	{
+		PlhHeapSegment *segment = &memory->segments[i];
+
+		if (segment->end <= from || segment->start >= to)
+			i++;
+		else if (segment->start < from)
+		{
+			if (!split_segment(memory, i, from))
+				return false;
+			i++;
+		}
+		else if (segment->end > to)
+		{
+			if (!split_segment(memory, i, to))
+				return false;
+		}
+		else
+			memory->segments[i++].flags = 0;
+	}
+	return true;
+}
+
+static inline bool
+has(const PlhHeapSegment *segment, uintptr_t address)
+{
+	return address >= segment->start && address < segment->end;
+}
+
+static const PlhHeapSegment *
+find_segment(PlhHeapMemory *memory, uintptr_t address)
+{
+	uint32		low = 0;
+	uint32		high = memory->count;
+
+	if (memory->last < memory->count && has(&memory->segments[memory->last], address))
+		return &memory->segments[memory->last];
+	while (low < high)
+	{
+		uint32		middle = low + (high - low) / 2;
+
+		if (memory->segments[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == memory->count || !has(&memory->segments[low], address))
+		return NULL;
+	memory->last = low;
+	return &memory->segments[low];
+}
+
+/* Segments of one kind may lie side by side, where the kernel lists them apart. */
+static bool
+goes_on(PlhHeapMemory *memory, const PlhHeapSegment *segment, uintptr_t end)
+{
+	for (const PlhHeapSegment *last = &memory->segments[memory->count - 1]; segment->end < end;
+		 segment++)
+		if (segment == last || segment[1].start != segment->end ||
+			segment[1].bytes - segment->bytes != segment->end - segment->start)
+			return false;
+	return true;
+}
+
+const void *
+plh_heap_memory_at(PlhHeapMemory *memory, uintptr_t address, Size bytes)
+{
+	const PlhHeapSegment *segment = find_segment(memory, address);
+
+	if (segment == NULL || bytes > UINTPTR_MAX - address ||
+		!goes_on(memory, segment, address + bytes))
+		return NULL;
+	return segment->bytes + (address - segment->start);
+}
+
+bool
+plh_heap_memory_text(PlhHeapMemory *memory, uintptr_t address, char *text, Size room)
+{
+	const PlhHeapSegment *segment = find_segment(memory, address);
+	Size		length;
+
+	text[0] = '\0';
+	if (segment == NULL)
+		return false;
+	length = strnlen(segment->bytes + (address - segment->start),
+					 Min(room - 1, segment->end - address));
+	memcpy(text, segment->bytes + (address - segment->start), length);
+	text[length] = '\0';
+	return true;
+}
+
+Size
+plh_heap_memory_root_bytes(const PlhHeapMemory *memory)
+{
+	Size		bytes = 0;
+
+	for (uint32 i = 0; i < memory->count; i++)
+		if (memory->segments[i].flags & PLH_HEAP_ROOT)
+			bytes += memory->segments[i].end - memory->segments[i].start;
+	return bytes;
+}

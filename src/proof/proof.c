@@ -1,0 +1,134 @@
+/*
+ * proof.c
+ *	  Has this process proven by a child, on which it does not wait.
+ *
+ * The child is made by the system call, not by fork(): handlers of that would have it forget its
+ * samples, and may need locks that threads of this process hold.
+ */
+#include "postgres.h"
+
+#include <signal.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "miscadmin.h"
+#include "utils/timestamp.h"
+
+#include "base/clock.h"
+#include "base/fork.h"
+#include "base/guard.h"
+#include "base/process_facts.h"
+#include "profile/profile_file.h"
+#include "profile/proof_name.h"
+#include "proof/proof.h"
+#include "proof/proof_child.h"
+#include "sampler/errands.h"
+
+static PLH_SET_AT_LOAD const char *directory_path;
+
+/* The child that is at work; 0: none.  A forked child of this process has none. */
+static struct
+{
+	pid_t		child;
+	bool		has_file;		/* or may have one */
+}			state;
+
+void
+plh_proof_start(const char *directory)
+{
+	directory_path = directory;
+}
+
+/* Does the child still work?  If not, it is gone. */
+static bool
+is_working(void)
+{
+	if (state.child != 0 && waitpid(state.child, NULL, WNOHANG) != 0)
+		state.child = 0;
+	return state.child != 0;
+}
+
+/* All signals are blocked meanwhile, so that no handler runs in the child. */
+static pid_t
+fork_child(void)
+{
+	sigset_t	all_signals;
+	sigset_t	signals;
+	PlhProof	head = {
+		.pid = getpid(), .process_start = plh_profile->process_start,
+		.at = GetCurrentTimestamp()
+	};
+	int64		began_us = plh_clock_us(CLOCK_MONOTONIC);
+	pid_t		child;
+	int			saved_errno;
+
+	head.private_bytes = plh_process_facts_rss_anon_bytes(head.pid);
+	sigfillset(&all_signals);
+	sigprocmask(SIG_SETMASK, &all_signals, &signals);
+	child = syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+	if (child == 0)
+	{
+		/* what it allocates is no sample */
+		plh_guard_held = true;
+		head.fork_us = plh_clock_us(CLOCK_MONOTONIC) - began_us;
+		plh_proof_child_run(&head, head.pid, directory_path);
+	}
+	saved_errno = errno;
+	sigprocmask(SIG_SETMASK, &signals, NULL);
+	errno = saved_errno;
+	return child;
+}
+
+int64
+plh_proof_begin(void)
+{
+	pid_t		child;
+
+	if (is_working())
+		return -EBUSY;
+	if (!plh_profile_file_is_published() || directory_path == NULL)
+		return -ENOENT;
+	child = fork_child();
+	if (child < 0)
+		return -errno;
+	state.child = child;
+	state.has_file = true;
+	return child;
+}
+
+void
+plh_proof_if_asked(void)
+{
+	int			saved_errno = errno;
+	uint32		request;
+
+	(void) is_working();
+	if (plh_errands_changed(PLH_ERRAND_PROVE) && !plh_guard_held && CritSectionCount == 0)
+	{
+		request = plh_errands_asked(PLH_ERRAND_PROVE);
+		if (request != 0)
+			plh_errands_done(PLH_ERRAND_PROVE, request, plh_proof_begin());
+	}
+	errno = saved_errno;
+}
+
+void
+plh_proof_end(void)
+{
+	if (is_working())
+	{
+		(void) kill(state.child, SIGKILL);
+		(void) waitpid(state.child, NULL, 0);
+		state.child = 0;
+	}
+	if (state.has_file)
+		plh_proof_name_unlink(directory_path, getpid());
+}
+
+void
+plh_proof_forget(void)
+{
+	memset(&state, 0, sizeof(state));
+}

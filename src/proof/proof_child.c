@@ -1,0 +1,178 @@
+/*
+ * proof_child.c
+ *	  What the child does that a process forks to have itself proven.
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "utils/memutils.h"
+
+#include "base/detached_child.h"
+#include "base/fork.h"
+#include "base/limits.h"
+#include "base/page_layout.h"
+#include "base/process_facts.h"
+#include "base/whole_io.h"
+#include "profile/profile_file.h"
+#include "profile/proof_name.h"
+#include "profile/shared_directory.h"
+#include "proof/proof_child.h"
+#include "proof/proof_groups.h"
+#include "sampler/live_samples.h"
+
+/* A proof of 1 GB takes some 3 s. */
+#define LEAST_SECONDS 20
+#define SECONDS_PER_GB 20
+
+/* Its memory is some 5% of what it looks at; reserved is more, for what might come. */
+#define ADDED_BYTES (UINT64CONST(64) * 1024 * 1024 * 1024)
+
+/* Of the child: what it writes, and where. */
+static PLH_LARGE PLH_SURVIVES_FORK PlhProof begun;
+static PLH_SURVIVES_FORK const char *directory_path;
+
+static int64
+own_cpu_us(void)
+{
+	struct rusage used;
+
+	if (getrusage(RUSAGE_SELF, &used) != 0)
+		return 0;
+	return (int64) (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * USECS_PER_SEC +
+		used.ru_utime.tv_usec + used.ru_stime.tv_usec;
+}
+
+/* The file appears as a whole, or not at all. */
+static bool
+write_file(const PlhProof *proof, Size bytes)
+{
+	char		path[PLH_PATH_MAX];
+	char		temporary[PLH_PATH_MAX];
+	bool		is_written;
+	int			fd;
+
+	plh_proof_name_make(path, sizeof(path), directory_path, begun.pid);
+	plh_proof_name_unfinished(temporary, sizeof(temporary), directory_path, begun.pid);
+	if (!plh_shared_directory_has_room(directory_path, bytes, PLH_ROOM_RECORDS))
+		return false;
+	(void) unlink(temporary);
+	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
+	if (fd < 0)
+		return false;
+	is_written = plh_whole_io_write(fd, proof, bytes, PLH_FILE_POSITION);
+	close(fd);
+	if (is_written && rename(temporary, path) == 0)
+		return true;
+	(void) unlink(temporary);
+	return false;
+}
+
+/* What this process is, with what it did. */
+static void
+fill_head(PlhProof *proof)
+{
+	memcpy(proof->magic, PLH_PROOF_MAGIC, sizeof(proof->magic));
+	proof->pid = begun.pid;
+	proof->process_start = begun.process_start;
+	proof->at = begun.at;
+	proof->private_bytes = begun.private_bytes;
+	proof->fork_us = begun.fork_us;
+	proof->child_us = own_cpu_us();
+	proof->child_bytes = Max(0, plh_process_facts_rss_anon_bytes(getpid()) - begun.private_bytes);
+}
+
+/* Say why there is no proof, and end. */
+static void
+end_without(PlhProofOutcome outcome, int problem)
+{
+	begun.outcome = outcome;
+	begun.problem = problem;
+	fill_head(&begun);
+	(void) write_file(&begun, offsetof(PlhProof, groups));
+	_exit(0);
+}
+
+static void
+end_of_time(int signal_number)
+{
+	end_without(PLH_PROOF_NO_TIME, 0);
+}
+
+static bool
+exclude(PlhHeapMemory *memory, const PlhRegion *region)
+{
+	return region->base == NULL ||
+		plh_heap_memory_exclude(memory, (uintptr_t) region->base,
+								(uintptr_t) region->base + region->reserved_bytes);
+}
+
+/* What we note of samples and contexts holds nothing. */
+static bool
+read_memory(PlhHeapMemory *memory, const PlhProofGroups *groups)
+{
+	return plh_heap_memory_own(memory) && exclude(memory, plh_live_samples_region()) &&
+		exclude(memory, plh_live_samples_context_region());
+}
+
+/* Registers are on the stack, by the caller: what it holds only there is held. */
+static pg_noinline void
+prove(PlhProofGroups *groups)
+{
+	const PlhHeapLayout *layout = plh_heap_layout_of(PG_VERSION_NUM);
+	PlhHeapMemory memory;
+	PlhHeapIndex index;
+	PlhHeapContexts contexts;
+	PlhHeapMark mark = {.found = plh_proof_groups_found, .arg = groups};
+	PlhHeapRoots *roots;
+	PlhProof   *proof;
+	Size		bytes;
+
+	if (layout == NULL)
+		end_without(PLH_PROOF_UNKNOWN_LAYOUT, 0);
+	if (!read_memory(&memory, groups) ||
+		!plh_heap_index_start(&index, plh_heap_memory_root_bytes(&memory)))
+		end_without(PLH_PROOF_NO_MEMORY, errno);
+	if (!plh_heap_contexts_walk(&contexts, layout, &memory, &index, (uintptr_t) TopMemoryContext))
+		end_without(PLH_PROOF_UNKNOWN_LAYOUT, 0);
+	plh_proof_groups_start(groups, &contexts);
+	if (!plh_heap_mark_start(&mark, &contexts))
+		end_without(PLH_PROOF_NO_MEMORY, errno);
+	roots = plh_heap_roots_mark(&mark, (uintptr_t) __builtin_frame_address(0));
+	if (roots == NULL)
+		end_without(PLH_PROOF_DIED, 0);
+	proof = plh_proof_groups_finish(groups, roots, &bytes);
+	if (proof == NULL)
+		end_without(PLH_PROOF_NO_MEMORY, errno);
+	fill_head(proof);
+	_exit(write_file(proof, bytes) ? 0 : 2);
+}
+
+void
+plh_proof_child_run(const PlhProof *head, pid_t parent, const char *directory)
+{
+	PlhProofGroups *groups;
+
+	memcpy(&begun, head, offsetof(PlhProof, groups));
+	directory_path = directory;
+
+	/* while the profile is mapped */
+	groups = plh_proof_groups_make();
+	plh_detached_child_begin(parent, -1, -1, plh_profile, ADDED_BYTES);
+	if (groups == NULL)
+		end_without(PLH_PROOF_NO_MEMORY, errno);
+	signal(SIGXCPU, end_of_time);
+	plh_detached_child_limit_cpu(LEAST_SECONDS + SECONDS_PER_GB * (begun.private_bytes >> 30));
+	(void) setpriority(PRIO_PROCESS, 0, 19);
+
+	/* registers that functions keep for their callers go to the stack */
+	__builtin_unwind_init();
+	prove(groups);
+	_exit(0);
+}

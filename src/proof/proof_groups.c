@@ -1,0 +1,507 @@
+/*
+ * proof_groups.c
+ *	  Adds chunks up by call site, and by what they look like, with who holds most of each.
+ */
+#include "postgres.h"
+
+#include "nodes/nodes.h"
+#include "utils/memutils.h"
+
+#include "profile/profile_file.h"
+#include "proof/proof_groups.h"
+#include "proof/proof_texts.h"
+#include "proof/proof_words.h"
+#include "sampler/lifetime.h"
+#include "sampler/live_samples.h"
+
+#define MAX_GROUPS 32768
+#define GROUP_BUCKETS 131072
+#define MAX_HOLDINGS 131072
+#define HOLDING_BUCKETS 524288
+
+/* Chunks up to this size are told apart by it, larger ones by the power of two. */
+#define EXACT_BYTES 1024
+
+/* A kind of which nothing is lost is worth a line from here on. */
+#define HELD_BYTES 65536
+
+/* What a chunk may be that is sampled: one bit for each hash of an address. */
+#define FILTER_BITS (1 << 23)
+
+typedef struct Group
+{
+	PlhProofGroup told;
+	Size		size;			/* of chunks of a kind */
+	PlhHeapLook look;
+	uint32		largest;		/* holding, plus one */
+} Group;
+
+/* What one root holds of a group. */
+typedef struct Holding
+{
+	uint32		group;
+	uint32		root;
+	int64		bytes;
+	uintptr_t	first;			/* of one chunk: that the root points to */
+	uintptr_t	from;			/* that points to it; 0: the root does */
+} Holding;
+
+struct PlhProofGroups
+{
+	PlhHeapContexts *contexts;
+	PlhHeapTags tags;
+	PlhHeapLasting lasting;
+	PlhProofTexts texts;
+	Group	   *list;
+	uint32		count;
+	uint32	   *buckets;		/* of groups of a kind */
+	uint32	   *site_buckets;
+	Holding    *holdings;
+	uint32		holding_count;
+	uint32	   *holding_buckets;
+	uint8	   *filter;
+	uint32	   *names;			/* of contexts, by number: texts */
+	uint8	   *lifetimes;
+	uint8	   *resettable;		/* 0: not known yet, 1: no, 2: yes */
+	PlhProof	sums;
+};
+
+static inline uint64
+mixed(uint64 value)
+{
+	value *= UINT64CONST(0x9E3779B97F4A7C15);
+	return value ^ value >> 29;
+}
+
+/* The bucket of a key in which it is, or may be. */
+typedef bool (*IsKey) (const PlhProofGroups *groups, uint32 number, const void *key);
+
+static uint32 *
+find_bucket(const PlhProofGroups *groups, uint32 *buckets, uint32 count, uint64 hash,
+			IsKey is_key, const void *key)
+{
+	for (uint32 i = mixed(hash) >> 20;; i++)
+	{
+		uint32	   *bucket = &buckets[i % count];
+
+		if (*bucket == 0 || is_key(groups, *bucket - 1, key))
+			return bucket;
+	}
+}
+
+static bool
+is_site(const PlhProofGroups *groups, uint32 number, const void *key)
+{
+	return groups->list[number].told.site == *(const uint32 *) key;
+}
+
+/* The group of a site, which is new only while the profile is mapped; NULL: there is none. */
+static Group *
+group_of_site(PlhProofGroups *groups, uint32 site, bool may_be_new)
+{
+	uint32	   *bucket = find_bucket(groups, groups->site_buckets, GROUP_BUCKETS, site,
+									 is_site, &site);
+
+	if (*bucket == 0)
+	{
+		const PlhSiteRecord *record = (const PlhSiteRecord *) ((char *) plh_profile + site);
+		const PlhStringRecord *name;
+		Group	   *group;
+
+		if (!may_be_new || groups->count == MAX_GROUPS / 2)
+			return NULL;
+		name = (const PlhStringRecord *) ((char *) plh_profile + record->key.context_name);
+		group = &groups->list[groups->count++];
+		group->told.site = site;
+		group->told.born = record->record.born;
+		group->told.lifetime = record->key.lifetime;
+		group->told.context_name = record->key.context_name == 0 ? 0 :
+			plh_proof_texts_add(&groups->texts, name->text);
+		*bucket = groups->count;
+	}
+	return &groups->list[*bucket - 1];
+}
+
+static void
+note_sample(PlhProofGroups *groups, const PlhLiveSample *sample)
+{
+	uint32		bit = plh_pointer_hash(sample->entry.pointer) >> 41;
+
+	if (sample->entry.pointer == NULL || group_of_site(groups, sample->entry.user, true) == NULL)
+		return;
+	groups->filter[bit / 8] |= 1 << bit % 8;
+}
+
+static uint32
+end_of_tags(void)
+{
+	return T_AllocSetContext;
+}
+
+PlhProofGroups *
+plh_proof_groups_make(void)
+{
+	PlhProofGroups *groups = plh_heap_reserve(sizeof(PlhProofGroups));
+
+	if (groups == NULL || !plh_proof_texts_start(&groups->texts))
+		return NULL;
+	groups->list = plh_heap_reserve(MAX_GROUPS * sizeof(Group));
+	groups->buckets = plh_heap_reserve(GROUP_BUCKETS * sizeof(uint32));
+	groups->site_buckets = plh_heap_reserve(GROUP_BUCKETS * sizeof(uint32));
+	groups->holdings = plh_heap_reserve(MAX_HOLDINGS * sizeof(Holding));
+	groups->holding_buckets = plh_heap_reserve(HOLDING_BUCKETS * sizeof(uint32));
+	groups->filter = plh_heap_reserve(FILTER_BITS / 8);
+	if (groups->list == NULL || groups->buckets == NULL || groups->site_buckets == NULL ||
+		groups->holdings == NULL || groups->holding_buckets == NULL || groups->filter == NULL)
+		return NULL;
+	groups->tags = (PlhHeapTags)
+	{
+		{
+			T_List, T_IntList, T_OidList, PLH_PROOF_XID_LIST
+		}, end_of_tags()
+	};
+	for (uint32 i = 0; i < plh_live_samples_end(); i++)
+		note_sample(groups, plh_live_samples_at(i));
+	return groups;
+}
+
+void
+plh_proof_groups_start(PlhProofGroups *groups, PlhHeapContexts *contexts)
+{
+	groups->contexts = contexts;
+	groups->lasting = (PlhHeapLasting)
+	{
+		{
+			(uintptr_t) TopMemoryContext, (uintptr_t) CacheMemoryContext
+		}
+	};
+	groups->names = plh_heap_reserve(contexts->count * sizeof(uint32));
+	groups->lifetimes = plh_heap_reserve(contexts->count);
+	groups->resettable = plh_heap_reserve(contexts->count);
+}
+
+/* Names are kept with one added, as 0 stands for one that was not looked at. */
+static uint32
+name_of(PlhProofGroups *groups, uint32 context)
+{
+	if (groups->names[context] == 0)
+	{
+		char		name[PLH_CONTEXT_NAME_MAX + 1];
+
+		(void) plh_heap_memory_text(groups->contexts->memory, groups->contexts->list[context].name,
+									name, sizeof(name));
+		groups->names[context] = plh_proof_texts_add(&groups->texts, name) + 1;
+		groups->lifetimes[context] =
+			plh_lifetime_of((MemoryContext) groups->contexts->list[context].address);
+	}
+	return groups->names[context] - 1;
+}
+
+static bool
+is_resettable(PlhProofGroups *groups, uint32 context)
+{
+	if (groups->resettable[context] == 0)
+		groups->resettable[context] = 1 + plh_heap_known_is_resettable(groups->contexts,
+																	  &groups->lasting, context);
+	return groups->resettable[context] == 2;
+}
+
+/* Groups of one kind have the same of these. */
+typedef struct KindKey
+{
+	uint32		name;
+	uint32		lifetime;
+	Size		size;
+	PlhHeapLook look;
+} KindKey;
+
+static bool
+is_kind(const PlhProofGroups *groups, uint32 number, const void *key)
+{
+	const KindKey *kind = key;
+	const Group *group = &groups->list[number];
+
+	return group->told.context_name == kind->name && group->size == kind->size &&
+		group->told.lifetime == kind->lifetime && group->look.kind == kind->look.kind &&
+		group->look.tag == kind->look.tag;
+}
+
+static Size
+size_class(Size bytes)
+{
+	Size		size = EXACT_BYTES;
+
+	if (bytes <= EXACT_BYTES)
+		return bytes;
+	while (size < bytes && size < MaxAllocHugeSize / 2)
+		size *= 2;
+	return size;
+}
+
+/* The group of chunks that look like this one; NULL: there is no room. */
+static Group *
+group_of_kind(PlhProofGroups *groups, const PlhHeapChunk *chunk)
+{
+	KindKey		key = {.look = plh_heap_kinds_look(groups->contexts, &groups->tags, chunk)};
+	uint32	   *bucket;
+	Group	   *group;
+
+	key.name = name_of(groups, chunk->block->context);
+	key.lifetime = groups->lifetimes[chunk->block->context];
+	key.size = size_class(chunk->end - chunk->start);
+	if (key.look.kind != PLH_HEAP_CHUNK_NODE && key.look.kind != PLH_HEAP_CHUNK_LIST)
+		key.look.tag = 0;
+	bucket = find_bucket(groups, groups->buckets, GROUP_BUCKETS,
+						 mixed(key.name + key.size * 31) + key.look.kind * 7 + key.look.tag,
+						 is_kind, &key);
+	if (*bucket == 0)
+	{
+		if (groups->count == MAX_GROUPS)
+			return NULL;
+		group = &groups->list[groups->count++];
+		group->told.context_name = key.name;
+		group->told.lifetime = key.lifetime;
+		group->size = key.size;
+		group->look = key.look;
+		*bucket = groups->count;
+	}
+	return &groups->list[*bucket - 1];
+}
+
+static bool
+is_holding(const PlhProofGroups *groups, uint32 number, const void *key)
+{
+	const Holding *wanted = key;
+
+	return groups->holdings[number].group == wanted->group &&
+		groups->holdings[number].root == wanted->root;
+}
+
+/* That root holds so much of the group, too.  Without room it is left out. */
+static void
+add_holding(PlhProofGroups *groups, Group *group, const PlhHeapFound *found, int64 bytes)
+{
+	Holding		key = {group - groups->list, found->root};
+	uint32	   *bucket = find_bucket(groups, groups->holding_buckets, HOLDING_BUCKETS,
+									 mixed(key.group) + key.root, is_holding, &key);
+	Holding    *holding;
+
+	if (*bucket == 0)
+	{
+		if (groups->holding_count == MAX_HOLDINGS)
+			return;
+		key.first = found->first;
+		key.from = found->from;
+		groups->holdings[groups->holding_count++] = key;
+		*bucket = groups->holding_count;
+	}
+	holding = &groups->holdings[*bucket - 1];
+	holding->bytes += bytes;
+	if (group->largest == 0 || holding->bytes > groups->holdings[group->largest - 1].bytes)
+		group->largest = *bucket;
+}
+
+/* A chunk that is held may be a sample: what it stands for is held by the same root. */
+static void
+add_sampled(PlhProofGroups *groups, const PlhHeapFound *found)
+{
+	uint32		bit = plh_pointer_hash((void *) found->chunk->start) >> 41;
+	const PlhLiveSample *sample;
+	Group	   *group;
+
+	if (!(groups->filter[bit / 8] >> bit % 8 & 1))
+		return;
+	sample = plh_live_samples_find((void *) found->chunk->start);
+	group = sample == NULL ? NULL : group_of_site(groups, sample->entry.user, false);
+	if (group != NULL)
+		add_holding(groups, group, found, (int64) sample->size *
+					plh_sampling_value(sample->size, sample->draw).weight);
+}
+
+void
+plh_proof_groups_found(void *arg, const PlhHeapFound *found)
+{
+	PlhProofGroups *groups = arg;
+	int64		bytes = found->chunk->end - found->chunk->start;
+	Group	   *group = group_of_kind(groups, found->chunk);
+
+	groups->sums.chunks++;
+	groups->sums.bytes += bytes;
+	if (group != NULL)
+	{
+		group->told.chunks++;
+		group->told.bytes += bytes;
+		add_holding(groups, group, found, bytes);
+	}
+	add_sampled(groups, found);
+}
+
+static void
+add_lost(PlhProofGroups *groups, const PlhHeapChunk *chunk)
+{
+	int64		bytes = chunk->end - chunk->start;
+	int64		resettable = is_resettable(groups, chunk->block->context) ? bytes : 0;
+	Group	   *group = group_of_kind(groups, chunk);
+
+	groups->sums.chunks++;
+	groups->sums.bytes += bytes;
+	groups->sums.lost_chunks++;
+	groups->sums.lost_bytes += bytes;
+	groups->sums.resettable_bytes += resettable;
+	if (group == NULL)
+		return;
+	group->told.chunks++;
+	group->told.bytes += bytes;
+	group->told.lost_chunks++;
+	group->told.lost_bytes += bytes;
+	group->told.resettable_bytes += resettable;
+}
+
+static void
+add_all_lost(PlhProofGroups *groups)
+{
+	const PlhHeapIndex *index = groups->contexts->index;
+
+	for (uint32 i = 0; i < index->count; i++)
+	{
+		PlhHeapChunk chunk;
+
+		for (uintptr_t at = index->blocks[i].start;
+			 plh_heap_index_next(index, &index->blocks[i], at, &chunk); at = chunk.start + 8)
+			if (!plh_heap_index_is_found(index, &chunk))
+				add_lost(groups, &chunk);
+	}
+}
+
+/* What a sample stands for is lost if its chunk is. */
+static void
+add_sample(PlhProofGroups *groups, Group *group, const PlhLiveSample *sample)
+{
+	uintptr_t	address = (uintptr_t) sample->entry.pointer;
+	const PlhHeapIndex *index = groups->contexts->index;
+	const PlhHeapBlock *block = plh_heap_index_block(index, address);
+	PlhSampleValue value = plh_sampling_value(sample->size, sample->draw);
+	int64		bytes = (int64) sample->size * value.weight;
+	PlhHeapChunk chunk;
+
+	group->told.chunks += value.weight;
+	group->told.bytes += bytes;
+	group->told.samples++;
+
+	/* of a context that is closed, all is held */
+	if (block == NULL || !plh_heap_index_chunk(index, block, address, &chunk) ||
+		plh_heap_index_is_found(index, &chunk))
+		return;
+	group->told.lost_chunks += value.weight;
+	group->told.lost_bytes += bytes;
+	group->told.lost_samples++;
+	group->told.lost_variance += value.variance;
+	if (is_resettable(groups, block->context))
+		group->told.resettable_bytes += bytes;
+}
+
+static void
+add_samples(PlhProofGroups *groups)
+{
+	for (uint32 i = 0; i < plh_live_samples_end(); i++)
+	{
+		const PlhLiveSample *sample = plh_live_samples_at(i);
+		Group	   *group = sample->entry.pointer == NULL ? NULL :
+			group_of_site(groups, sample->entry.user, false);
+
+		if (group != NULL)
+			add_sample(groups, group, sample);
+	}
+}
+
+static void
+count_closed(PlhProofGroups *groups)
+{
+	for (uint32 i = 0; i < groups->contexts->count; i++)
+	{
+		const PlhHeapContext *context = &groups->contexts->list[i];
+
+		if (context->flags & PLH_HEAP_CLOSED)
+		{
+			groups->sums.closed_contexts++;
+			groups->sums.closed_bytes += context->bytes;
+		}
+		else
+			groups->sums.contexts++;
+	}
+}
+
+static void
+tell_group(PlhProofGroups *groups, const PlhHeapRoots *roots, Group *group)
+{
+	if (group->told.site == 0)
+	{
+		group->told.what = plh_proof_words_kind(&groups->texts, group->size, &group->look);
+		group->told.what_of_user = plh_proof_words_content(&groups->texts, &group->look);
+	}
+	if (group->largest != 0)
+	{
+		const Holding *holding = &groups->holdings[group->largest - 1];
+		PlhProofWay way = {
+			groups->contexts, &groups->tags, plh_heap_roots_at(roots, holding->root),
+			holding->first, holding->from
+		};
+
+		group->told.holder = plh_proof_words_holder(&groups->texts, &way);
+		group->told.path = plh_proof_words_path(&groups->texts, &way);
+		group->told.holder_bytes = Min(holding->bytes, group->told.bytes - group->told.lost_bytes);
+	}
+}
+
+/* The largest loss first, then the largest. */
+static int
+compare_groups(const PlhProofGroup *a, const PlhProofGroup *b)
+{
+	if (a->lost_bytes != b->lost_bytes)
+		return a->lost_bytes > b->lost_bytes ? -1 : 1;
+	return a->bytes == b->bytes ? 0 : a->bytes > b->bytes ? -1 : 1;
+}
+
+#define ST_SORT sort_groups
+#define ST_ELEMENT_TYPE Group
+#define ST_COMPARE(a, b) compare_groups(&(a)->told, &(b)->told)
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* Holdings refer to groups by number no more from here on: each group knows its largest. */
+PlhProof *
+plh_proof_groups_finish(PlhProofGroups *groups, const PlhHeapRoots *roots, Size *bytes)
+{
+	PlhProof   *proof;
+	uint32		told = 0;
+
+	add_all_lost(groups);
+	add_samples(groups);
+	count_closed(groups);
+	sort_groups(groups->list, groups->count);
+	proof = plh_heap_reserve(offsetof(PlhProof, groups) +
+							 PLH_PROOF_GROUPS * sizeof(PlhProofGroup) + PLH_PROOF_TEXT_BYTES);
+	if (proof == NULL)
+		return NULL;
+	*proof = groups->sums;
+	for (uint32 i = 0; i < groups->count; i++)
+	{
+		Group	   *group = &groups->list[i];
+
+		if (group->told.lost_bytes == 0 && group->told.bytes < HELD_BYTES)
+			continue;
+		if (told == PLH_PROOF_GROUPS)
+		{
+			proof->left_out_groups++;
+			continue;
+		}
+		tell_group(groups, roots, group);
+		proof->groups[told++] = group->told;
+	}
+	proof->group_count = told;
+	proof->text_bytes = groups->texts.bytes;
+	memcpy(&proof->groups[told], groups->texts.texts, groups->texts.bytes);
+	*bytes = offsetof(PlhProof, groups) + told * sizeof(PlhProofGroup) + groups->texts.bytes;
+	return proof;
+}
