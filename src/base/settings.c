@@ -38,6 +38,7 @@ bool		plh_check_trace;
 double		plh_process_memory_limit;
 double		plh_server_memory_limit;
 int			plh_limit_action = PLH_LIMIT_LOG;	/* as its default */
+int			plh_proof_max_memory;
 char	   *plh_debuginfod_urls;
 int			plh_keeper_interval;
 PLH_LARGE PlhLoadSettings plh_load_settings;
@@ -376,6 +377,11 @@ define_developer_settings(void)
 							 "Before it does so, with fail => 'each'.  Should the server crash there, the last of these lines names it.  The statement runs once more for each.",
 							 &plh_check_trace, false,
 							 PGC_SUSET, GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
+	DefineCustomIntVariable("pg_leakhunt.proof_max_memory",
+							"Private memory up to which a process with a new finding is proven unasked.",
+							"A child that it forks looks at a copy of its memory, and finds what nothing points to.  0 proves nothing unasked.",
+							&plh_proof_max_memory, 1024 * 1024, 0, INT_MAX,
+							PGC_SIGHUP, GUC_UNIT_KB, NULL, NULL, NULL);
 	DefineCustomIntVariable("pg_leakhunt.keeper_interval",
 							"Time between two looks of the keeper for findings, for pg_leakhunt's own tests.",
 							"All else that it does again and again keeps in proportion.",

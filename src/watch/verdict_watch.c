@@ -32,6 +32,7 @@
 #include "telling/image_findings.h"
 #include "telling/suppression_table.h"
 #include "watch/finding_line.h"
+#include "watch/proof_orders.h"
 #include "watch/verdict_watch.h"
 #include "watch/watched_processes.h"
 
@@ -105,6 +106,26 @@ order_for(Look *look, Oid database)
 	return &look->orders[look->count++];
 }
 
+/*
+ * The largest of the findings that pointers may decide: what ends with a statement is no leak, and
+ * what is outside of contexts and call sites is not looked at.
+ */
+static int64
+worth_proving(const PlhFindings *findings)
+{
+	int64		bytes = 0;
+
+	for (int i = 0; i < findings->count; i++)
+	{
+		const PlhFinding *finding = &findings->list[i];
+
+		if (plh_finding_verdict(finding) != PLH_VERDICT_QUERY &&
+			plh_finding_subject(finding) != PLH_SUBJECT_PROCESS)
+			bytes = Max(bytes, finding->bytes);
+	}
+	return bytes;
+}
+
 /* PlhProfileVisitor: judge a process. */
 static void
 judge(PlhProfileImage *image, void *arg)
@@ -119,6 +140,7 @@ judge(PlhProfileImage *image, void *arg)
 	process = plh_watched_processes_find(header, look->now);
 	plh_watched_processes_begin_judgement(process, header, look->now);
 	findings = plh_image_findings_find(image, NULL);
+	plh_proof_orders_want(process, header, worth_proving(findings));
 	for (int i = 0; i < findings->count; i++)
 	{
 		const PlhFinding *finding = &findings->list[i];
@@ -187,6 +209,7 @@ look_at_all(void *arg)
 	plh_watched_processes_forget(look->now);
 	for (int i = 0; i < look->count; i++)
 		send_order(&look->orders[i]);
+	plh_proof_orders_give();
 }
 
 bool

@@ -140,6 +140,16 @@ plh_watched_processes_order(int pid, uint64 key, int64 bytes)
 }
 
 void
+plh_watched_processes_look_again(int pid)
+{
+	PlhWatchedProcess *process = processes == NULL ? NULL :
+		hash_search(processes, &pid, HASH_FIND, NULL);
+
+	if (process != NULL)
+		process->awaits = true;
+}
+
+void
 plh_watched_processes_forget(TimestampTz before)
 {
 	HASH_SEQ_STATUS scan;

@@ -35,6 +35,7 @@ typedef struct PlhWatchedProcess
 	uint64		samples_taken;	/* as of then, as the next two */
 	TimestampTz census_at;
 	int64		bytes;			/* what it held */
+	int64		proven_bytes;	/* of the finding for which it was proven last */
 	bool		awaits;			/* it has a finding that may be told at the
 								 * next look */
 	PlhWatchedFinding findings[PLH_WATCHED_FINDINGS];
@@ -59,6 +60,9 @@ extern bool plh_watched_processes_note_finding(PlhWatchedProcess *process, uint6
 
 /* A finding of so many bytes is being told; with 0, it is to be told at the next look. */
 extern void plh_watched_processes_order(int pid, uint64 key, int64 bytes);
+
+/* Judge a process at the next look, whatever its figures are. */
+extern void plh_watched_processes_look_again(int pid);
 
 /* Forget processes that were not seen since then; all, with the largest time. */
 extern void plh_watched_processes_forget(TimestampTz before);

@@ -1,0 +1,135 @@
+/*
+ * proof_orders.c
+ *	  Has processes proven that have a new finding, one at a time, within a budget.
+ *
+ * A process is proven once when a finding is new, and again when it has become so many times as
+ * large.  Of those that wait, the one whose finding is largest comes first.  A pause follows each
+ * proof, so that all of them together take a thousandth of a processor.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/procsignal.h"
+#include "utils/timestamp.h"
+
+#include "base/clock.h"
+#include "base/fork.h"
+#include "base/settings.h"
+#include "process/profile_directory.h"
+#include "reader/machine_memory.h"
+#include "reader/proof_file.h"
+#include "sampler/doorbell.h"
+#include "sampler/errands.h"
+#include "watch/proof_orders.h"
+
+/* All proofs that nobody asked for take this part of a processor. */
+#define PROCESSOR_PART 1000
+
+/* So long an order is waited for: the process may be where it does not answer. */
+#define PATIENCE_US INT64CONST(60000000)
+
+/* What a proof takes is not known before: so much for each GB, and for a small process. */
+#define GB_US INT64CONST(4000000)
+#define LEAST_US INT64CONST(30000)
+
+/* A smaller finding is not worth it. */
+#define LEAST_BYTES INT64CONST(131072)
+
+/*
+ * The child takes a twentieth of what it looks at, and the process may write to all of its pages
+ * meanwhile, of which the kernel makes copies.
+ */
+#define ROOM_PART 4
+
+/* Only the keeper uses this. */
+static PLH_SURVIVES_FORK struct
+{
+	int			wanted_pid;		/* of the largest finding in this look; 0: none */
+	uint64		wanted_start;
+	int64		wanted_bytes;
+	int64		wanted_memory;	/* of that process */
+	PlhWatchedProcess *wanted;
+
+	int			ordered_pid;	/* 0: none */
+	uint64		ordered_start;
+	TimestampTz ordered_at;
+	int64		next_us;		/* the next order may be given then, monotonic */
+}			state;
+
+void
+plh_proof_orders_want(PlhWatchedProcess *process, const PlhProfileHeader *header, int64 bytes)
+{
+	if (bytes < LEAST_BYTES || bytes / PLH_WATCHED_GROWTH < process->proven_bytes ||
+		bytes <= state.wanted_bytes ||
+		header->own_bytes > (int64) plh_proof_max_memory * 1024)
+		return;
+	state.wanted_pid = header->pid;
+	state.wanted_start = header->process_start;
+	state.wanted_bytes = bytes;
+	state.wanted_memory = header->own_bytes;
+	state.wanted = process;
+}
+
+static void
+pause_for(int64 used_us)
+{
+	state.next_us = plh_clock_us(CLOCK_MONOTONIC) + plh_keeper_time(used_us * PROCESSOR_PART);
+}
+
+/* Is the process proven?  Then its child is not to stay as a zombie, and it is worth a look. */
+static void
+follow_up(void)
+{
+	const PlhProof *proof;
+
+	if (state.ordered_pid == 0)
+		return;
+	proof = plh_proof_file_read(plh_profile_directory_path(), state.ordered_pid,
+								state.ordered_start);
+	if (proof != NULL && proof->at >= state.ordered_at)
+	{
+		pause_for(proof->fork_us + proof->child_us);
+		plh_watched_processes_look_again(state.ordered_pid);
+	}
+	else if (GetCurrentTimestamp() - state.ordered_at < plh_keeper_time(PATIENCE_US))
+		return;
+	(void) SendProcSignal(state.ordered_pid, PLH_DOORBELL, -1);
+	state.ordered_pid = 0;
+}
+
+/* May the child take what it needs without the kernel killing anybody? */
+static bool
+has_room(void)
+{
+	PlhMachineMemory memory;
+
+	return !plh_machine_memory_read(&memory) ||
+		memory.available_bytes / ROOM_PART > state.wanted_memory / ROOM_PART + state.wanted_memory;
+}
+
+static void
+order(void)
+{
+	uint32		request = plh_errands_ask(PLH_ERRAND_PROVE, state.wanted_pid);
+
+	state.wanted->proven_bytes = state.wanted_bytes;
+	pause_for(LEAST_US + (state.wanted_memory >> 20) * GB_US / 1024);
+	if (request == 0 || SendProcSignal(state.wanted_pid, PLH_DOORBELL, -1) != 0)
+		return;
+	state.ordered_pid = state.wanted_pid;
+	state.ordered_start = state.wanted_start;
+	state.ordered_at = GetCurrentTimestamp();
+}
+
+void
+plh_proof_orders_give(void)
+{
+	follow_up();
+	if (state.wanted_pid != 0 && state.ordered_pid == 0 &&
+		plh_clock_us(CLOCK_MONOTONIC) >= state.next_us && has_room())
+		order();
+
+	/* who still wants it says so in the next look */
+	state.wanted_pid = 0;
+	state.wanted_bytes = 0;
+}
