@@ -60,8 +60,12 @@ void
 plh_proof_orders_want(PlhWatchedProcess *process, const PlhProfileHeader *header, int64 bytes)
 {
 	if (bytes < LEAST_BYTES || bytes / PLH_WATCHED_GROWTH < process->proven_bytes ||
-		bytes <= state.wanted_bytes ||
 		header->own_bytes > (int64) plh_proof_max_memory * 1024)
+		return;
+
+	/* it says so again until it is proven */
+	process->awaits = true;
+	if (bytes <= state.wanted_bytes)
 		return;
 	state.wanted_pid = header->pid;
 	state.wanted_start = header->process_start;

@@ -10,6 +10,7 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/hsearch.h"
 #include "utils/memutils.h"
 
 PG_MODULE_MAGIC;
@@ -29,6 +30,12 @@ PG_FUNCTION_INFO_V1(allocate_in_balance);
 PG_FUNCTION_INFO_V1(allocate_and_reset);
 PG_FUNCTION_INFO_V1(fill_cache_once);
 PG_FUNCTION_INFO_V1(allocate_in_critical_section);
+PG_FUNCTION_INFO_V1(hold_in_list);
+PG_FUNCTION_INFO_V1(hold_in_table);
+PG_FUNCTION_INFO_V1(hold_by_other_pointers);
+PG_FUNCTION_INFO_V1(forget_all);
+PG_FUNCTION_INFO_V1(leak_aligned);
+PG_FUNCTION_INFO_V1(leak_ring);
 PG_FUNCTION_INFO_V1(hold_chunk);
 PG_FUNCTION_INFO_V1(release_chunk);
 PG_FUNCTION_INFO_V1(refused_allocation);
@@ -323,6 +330,108 @@ Datum
 release_chunk(PG_FUNCTION_ARGS)
 {
 	pfree(held_chunk);
+	PG_RETURN_VOID();
+}
+
+/* A chunk that begins with the address of another one. */
+typedef struct Link
+{
+	struct Link *next;
+} Link;
+
+/* What holds the chunks of the functions below, each in its way. */
+static Link *held_list;
+static HTAB *held_table;
+static char *held_inside;
+static uint64 held_tagged;
+
+/* hold_in_list(bytes int, times bigint): each chunk points to the one before */
+Datum
+hold_in_list(PG_FUNCTION_ARGS)
+{
+	for (int64 i = 0; i < PG_GETARG_INT64(1); i++)
+	{
+		Link	   *link = MemoryContextAllocZero(TopMemoryContext, PG_GETARG_INT32(0));
+
+		link->next = held_list;
+		held_list = link;
+	}
+	PG_RETURN_VOID();
+}
+
+/* hold_in_table(times bigint): entries of 64 bytes in a hash table */
+Datum
+hold_in_table(PG_FUNCTION_ARGS)
+{
+	HASHCTL		control = {
+		.keysize = sizeof(int64),.entrysize = 64,.hcxt = TopMemoryContext
+	};
+
+	if (held_table == NULL)
+		held_table = hash_create("leaker sessions", 64, &control,
+								 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	for (int64 i = 0; i < PG_GETARG_INT64(0); i++)
+		hash_search(held_table, &i, HASH_ENTER, NULL);
+	PG_RETURN_VOID();
+}
+
+/*
+ * hold_by_other_pointers(bytes int): two chunks, one held by a pointer into its
+ * middle, the other by one with bits of its own at both ends
+ */
+Datum
+hold_by_other_pointers(PG_FUNCTION_ARGS)
+{
+	Size		bytes = PG_GETARG_INT32(0);
+
+	held_inside = (char *) MemoryContextAllocZero(TopMemoryContext, bytes) + bytes / 2;
+	held_tagged = (uint64) MemoryContextAllocZero(TopMemoryContext, bytes) | 5 |
+		UINT64CONST(0xFFF8) << 48;
+	PG_RETURN_VOID();
+}
+
+/* forget_all(): what the functions above hold is lost from now on */
+Datum
+forget_all(PG_FUNCTION_ARGS)
+{
+	held_list = NULL;
+	held_table = NULL;
+	held_inside = NULL;
+	held_tagged = 0;
+	PG_RETURN_VOID();
+}
+
+/* leak_aligned(bytes int, times bigint): chunks at multiples of a page */
+Datum
+leak_aligned(PG_FUNCTION_ARGS)
+{
+	for (int64 i = 0; i < PG_GETARG_INT64(1); i++)
+#if PG_VERSION_NUM >= 160000
+		MemoryContextAllocAligned(TopMemoryContext, PG_GETARG_INT32(0), 4096, 0);
+#else
+		leaking_in(TopMemoryContext, PG_GETARG_INT32(0));
+#endif
+	PG_RETURN_VOID();
+}
+
+/* leak_ring(bytes int, times bigint): chunks that hold each other, and nobody holds one */
+Datum
+leak_ring(PG_FUNCTION_ARGS)
+{
+	Link	   *first = NULL;
+	Link	   *last = NULL;
+
+	for (int64 i = 0; i < PG_GETARG_INT64(1); i++)
+	{
+		Link	   *link = MemoryContextAllocZero(TopMemoryContext, PG_GETARG_INT32(0));
+
+		link->next = last;
+		last = link;
+		if (first == NULL)
+			first = link;
+	}
+	if (first != NULL)
+		first->next = last;
 	PG_RETURN_VOID();
 }
 

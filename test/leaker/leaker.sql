@@ -36,3 +36,17 @@ CREATE FUNCTION leak_empty_contexts(times bigint) RETURNS void
     AS :'leaker' LANGUAGE C STRICT;
 CREATE FUNCTION leak_moved_contexts(bytes int, times bigint) RETURNS void
     AS :'leaker' LANGUAGE C STRICT;
+
+-- what a proof finds to be held, and by whom
+CREATE FUNCTION hold_in_list(bytes int, times bigint) RETURNS void
+    AS :'leaker' LANGUAGE C STRICT;
+CREATE FUNCTION hold_in_table(times bigint) RETURNS void
+    AS :'leaker' LANGUAGE C STRICT;
+CREATE FUNCTION hold_by_other_pointers(bytes int) RETURNS void
+    AS :'leaker' LANGUAGE C STRICT;
+CREATE FUNCTION forget_all() RETURNS void
+    AS :'leaker' LANGUAGE C STRICT;
+CREATE FUNCTION leak_aligned(bytes int, times bigint) RETURNS void
+    AS :'leaker' LANGUAGE C STRICT;
+CREATE FUNCTION leak_ring(bytes int, times bigint) RETURNS void
+    AS :'leaker' LANGUAGE C STRICT;

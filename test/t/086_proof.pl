@@ -1,0 +1,143 @@
+# What nothing points to is lost, to the byte, and who holds the rest is named: asked of an
+# idle session by another one, of the session itself, and in the middle of a statement.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use LeakHunt;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_server('main');
+
+# A session that has run these statements and is idle, and its pid.
+sub session_after
+{
+	my (@statements) = @_;
+	my $session = $node->background_psql('postgres');
+	my $pid = session_pid($session);
+
+	$session->query_safe($_) for 'SET pg_leakhunt.sample_interval = 1', @statements;
+	return ($session, $pid);
+}
+
+# Figures of the chunks of a kind in contexts of a name, and who holds them.
+sub proven
+{
+	my ($pid, $context, $kind) = @_;
+
+	return $node->safe_psql('postgres', qq{
+		SELECT coalesce(sum(lost_chunks), 0), coalesce(sum(lost_bytes), 0),
+		       coalesce(sum(resettable_bytes), 0), coalesce(sum(chunks - lost_chunks), 0),
+		       string_agg(DISTINCT held_by, '; ')
+		FROM pg_leakhunt_proof($pid)
+		WHERE context_name = '$context' AND kind LIKE '$kind'});
+}
+
+# The same of a call site.
+sub proven_site
+{
+	my ($pid, $function) = @_;
+
+	return $node->safe_psql('postgres', qq{
+		SELECT chunks, bytes, lost_chunks, lost_bytes, resettable_bytes, held_by
+		FROM pg_leakhunt_proof($pid) WHERE site LIKE '$function%'});
+}
+
+# Each planted leak is lost as a whole.  Sizes are as the chunks take them.
+my @lost = (
+	[ 'leak_top(200, 3000)', 'TopMemoryContext', '256 bytes%', 3000, 256 ],
+	[ 'leak_cache(200, 3000)', 'CacheMemoryContext', '256 bytes, zeros', 3000, 256 ],
+	[ 'leak_generation(200, 3000)', 'leaker generation', '200 bytes%', 3000, 200, 'resettable' ],
+	[ 'leak_slab(3000)', 'leaker slab', '64 bytes%', 3000, 64, 'resettable' ],
+	[ 'leak_child(200, 3000)', 'leaker child', '256 bytes%', 3000, 256, 'resettable' ],
+	[ 'leak_contexts(200, 3000)', 'leaker leaked context', '256 bytes%', 3000, 256 ],
+	[ 'leak_moved_contexts(200, 3000)', 'leaker moved context', '256 bytes%', 3000, 256 ],
+	[ 'leak_at_depth(20, 200, 3000)', 'TopMemoryContext', '256 bytes%', 3000, 256 ],
+	[ 'leak_ring(200, 3000)', 'TopMemoryContext', '256 bytes%', 3000, 256 ]);
+my ($session, $pid) = session_after();
+for (@lost)
+{
+	my ($call, $context, $kind, $count, $bytes, $resettable) = @$_;
+	my @before = split /\|/, proven($pid, $context, $kind);
+
+	$session->query_safe("SELECT $call");
+	my @after = split /\|/, proven($pid, $context, $kind);
+	is($after[0] - $before[0], $count, "$call is lost, each chunk of it");
+	is($after[1] - $before[1], $count * $bytes, "$call is lost, each byte of it");
+	is($after[2] - $before[2], $resettable ? $count * $bytes : 0,
+		"$call can " . ($resettable ? 'be freed with its context' : 'be freed by nobody'));
+}
+is(proven_site($pid, 'leak_slab'), '3000|192000|3000|192000|192000|',
+	'a call site is proven, too, exactly at interval 1');
+$session->quit;
+
+# A chunk whose requested size is a page has one at its start, whatever is before it.
+($session, $pid) = session_after('SELECT leak_aligned(200, 50)');
+like(proven_site($pid, 'leak_aligned'), qr/^50\|10000\|50\|10000\|0\|$/,
+	'aligned chunks are lost, too');
+$session->quit;
+
+# What can be reached is held, and the root is named.
+my @held = (
+	[ 'hold_in_list(200, 3000)', 'hold_in_list', 'the variable held_list of leaker.so' ],
+	[ 'hold_by_other_pointers(200)', 'hold_by_other_pointers', 'the variable held_tagged of leaker.so|the variable held_inside of leaker.so' ]);
+for (@held)
+{
+	my ($call, $function, $holder) = @$_;
+
+	($session, $pid) = session_after("SELECT $call");
+	like(proven_site($pid, $function), qr/^\d+\|\d+\|0\|0\|0\|($holder)$/, "$call is held");
+	$session->query_safe('SELECT forget_all()');
+	like(proven_site($pid, $function), qr/^(\d+)\|(\d+)\|\1\|\2\|0\|$/, "$call is lost once it is forgotten");
+	$session->quit;
+}
+
+# A hash table has a name, and what it loses with it can be freed by nobody.
+($session, $pid) = session_after('SELECT hold_in_table(3000)');
+like(proven($pid, 'leaker sessions', '%'), qr/^0\|0\|0\|\d+\|.*the variable held_table of leaker\.so, the hash table "leaker sessions"/,
+	'a hash table is named');
+$session->query_safe('SELECT forget_all()');
+like(proven($pid, 'leaker sessions', '%'), qr/^([1-9]\d*)\|([1-9]\d*)\|0\|0\|$/,
+	'a hash table that nobody has is lost as a whole');
+$session->quit;
+
+# Of a fresh session nothing is lost, and memory contexts are what they should be.
+($session, $pid) = session_after('SELECT 1');
+is($node->safe_psql('postgres', "SELECT coalesce(sum(lost_bytes - resettable_bytes), 0) FROM pg_leakhunt_proof($pid) WHERE lifetime = 'session'"),
+	'0', 'a fresh session has lost nothing');
+
+# Nobody sees what chunks say with redact, and who may not see the session sees nothing.
+$session->query_safe("PREPARE secret AS SELECT 'chunks may say this'");
+my $content = "WHERE content LIKE '%chunks may say this%'";
+isnt($node->safe_psql('postgres', "SELECT count(*) FROM pg_leakhunt_proof($pid) $content"), '0',
+	'chunks that are text are shown');
+is($node->safe_psql('postgres', "SELECT count(*) FROM pg_leakhunt_proof($pid, redact => true) $content"), '0',
+	'but not with redact');
+$node->safe_psql('postgres', 'CREATE ROLE stranger LOGIN');
+my ($out, $err);
+$node->psql('postgres', "SELECT count(*) FROM pg_leakhunt_proof($pid)",
+	extra_params => [ '-U', 'stranger' ], stdout => \$out, stderr => \$err);
+is($out, '0', 'a stranger sees no row');
+like($err, qr/WARNING/, 'and is told why');
+$session->quit;
+
+# In the middle of a statement, and of the session itself.
+($session, $pid) = session_after();
+$session->query_until(qr//, "SELECT leak_top(200, 1000000000000);\n");
+ok($node->poll_query_until('postgres', "SELECT coalesce(max(live_bytes), 0) > 1000000 FROM pg_leakhunt_report($pid)"),
+	'a statement is at work');
+my ($chunks, $lost) = split /\|/, $node->safe_psql('postgres',
+	"SELECT chunks, lost_chunks FROM pg_leakhunt_proof($pid) WHERE site LIKE 'leaking_top%'");
+cmp_ok($chunks - $lost, '<=', 2, 'in its middle all is lost but what it has just now');
+$node->safe_psql('postgres', "SELECT pg_terminate_backend($pid)");
+eval { $session->quit };
+is($node->safe_psql('postgres', "SET pg_leakhunt.sample_interval = 1; SELECT leak_top(200, 3000); SELECT lost_chunks FROM pg_leakhunt_proof(pg_backend_pid()) WHERE site LIKE 'leaking_top%'"),
+	"\n3000", 'a session proves itself');
+
+# Nothing stays: no file of a process that is gone, and no child.
+$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend'");
+is(join(' ', grep { /proof/ } map { s{.*/}{}r } glob(profile_directory($node) . '/*')), '', 'no proof stays');
+
+done_testing();
