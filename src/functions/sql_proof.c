@@ -7,6 +7,7 @@
 #include "miscadmin.h"
 
 #include "base/compat.h"
+#include "base/size_units.h"
 #include "functions/sql_access.h"
 #include "functions/sql_prove.h"
 #include "functions/sql_rows.h"
@@ -85,6 +86,21 @@ put_proof(const PlhProof *proof, const PlhProfileImage *image, PlhRowSink *sink)
 	}
 }
 
+/* What was not looked at, or is not shown. */
+static void
+tell_rest(const PlhProof *proof)
+{
+	if (proof->closed_contexts > 0)
+		ereport(NOTICE, (errmsg("%lld of %lld memory contexts could not be read",
+								(long long) proof->closed_contexts,
+								(long long) (proof->closed_contexts + proof->contexts)),
+						 errdetail("They have %s, in which all counts as held: it does not look as it should in this version of PostgreSQL.",
+								   plh_size_units(proof->closed_bytes).text)));
+	if (proof->left_out_groups > 0)
+		ereport(NOTICE, (errmsg("the %lld smallest rows are left out",
+								(long long) proof->left_out_groups)));
+}
+
 static Datum
 show_proof(FunctionCallInfo fcinfo)
 {
@@ -101,8 +117,10 @@ show_proof(FunctionCallInfo fcinfo)
 		return (Datum) 0;
 
 	/* of the moment of the proof, or just after it */
-	if (plh_sql_source_profile(&profile, &target, WARNING))
-		put_proof(proof, profile.image, &sink);
+	if (!plh_sql_source_profile(&profile, &target, WARNING))
+		return (Datum) 0;
+	put_proof(proof, profile.image, &sink);
+	tell_rest(proof);
 	return (Datum) 0;
 }
 

@@ -12,8 +12,9 @@
 #include "heap/heap_blocks.h"
 #include "heap/heap_contexts.h"
 
-/* More than a process of 256 GB could have. */
-#define MAX_CONTEXTS (1 << 26)
+/* A context has a block of its own, of 1 kB at least. */
+#define LEAST_CONTEXT_BYTES 512
+#define LEAST_CONTEXTS 4096
 
 static uint64
 word_at(const char *bytes, int offset)
@@ -113,10 +114,12 @@ bool
 plh_heap_contexts_walk(PlhHeapContexts *contexts, const PlhHeapLayout *layout,
 					   PlhHeapMemory *memory, PlhHeapIndex *index, uintptr_t top)
 {
+	uint32		room = plh_heap_memory_root_bytes(memory) / LEAST_CONTEXT_BYTES + LEAST_CONTEXTS;
+
 	*contexts = (PlhHeapContexts)
 	{
-		.layout = layout, .memory = memory, .index = index, .room = MAX_CONTEXTS,
-			.list = plh_heap_reserve(MAX_CONTEXTS * sizeof(PlhHeapContext))
+		.layout = layout, .memory = memory, .index = index, .room = room,
+			.list = plh_heap_reserve(room * sizeof(PlhHeapContext))
 	};
 	if (contexts->list == NULL || !add_context(contexts, top, PLH_HEAP_NO_CONTEXT, 0))
 		return false;

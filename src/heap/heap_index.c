@@ -15,8 +15,8 @@
 #define SPAN_GAP ((uintptr_t) 16 * 1024 * 1024)
 #define MAX_SPANS 65536
 
-/* A block has this many bytes at least. */
-#define LEAST_BLOCK_BYTES 256
+/* A block has this many bytes, on average at least: where there are more of them, contexts are closed. */
+#define LEAST_BLOCK_BYTES 512
 
 bool
 plh_heap_index_start(PlhHeapIndex *index, Size bytes)

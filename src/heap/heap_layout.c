@@ -42,9 +42,6 @@ static const PlhHeapLayout layout_17 = {
 const PlhHeapLayout *
 plh_heap_layout_of(int version_num)
 {
-#ifdef MEMORY_CONTEXT_CHECKING
-	return NULL;
-#else
 	switch (version_num / 10000)
 	{
 		case 15:
@@ -54,5 +51,4 @@ plh_heap_layout_of(int version_num)
 		default:
 			return version_num / 10000 >= 17 ? &layout_17 : NULL;
 	}
-#endif
 }

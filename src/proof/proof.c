@@ -26,6 +26,10 @@
 #include "proof/proof_child.h"
 #include "sampler/errands.h"
 
+/* A child that was killed is waited for so often, and so long. */
+#define KILL_TRIES 100
+#define KILL_PAUSE_US 1000
+
 static PLH_SET_AT_LOAD const char *directory_path;
 
 /* The child that is at work; 0: none.  A forked child of this process has none. */
@@ -114,15 +118,21 @@ plh_proof_if_asked(void)
 	errno = saved_errno;
 }
 
+/* One that hangs in the kernel is left to init: this process is about to exit. */
+static void
+kill_child(void)
+{
+	(void) kill(state.child, SIGKILL);
+	for (int tries = 0; tries < KILL_TRIES && is_working(); tries++)
+		pg_usleep(KILL_PAUSE_US);
+	state.child = 0;
+}
+
 void
 plh_proof_end(void)
 {
 	if (is_working())
-	{
-		(void) kill(state.child, SIGKILL);
-		(void) waitpid(state.child, NULL, 0);
-		state.child = 0;
-	}
+		kill_child();
 	if (state.has_file)
 		plh_proof_name_unlink(directory_path, getpid());
 }

@@ -121,11 +121,22 @@ read_memory(PlhHeapMemory *memory, const PlhProofGroups *groups)
 		exclude(memory, plh_live_samples_context_region());
 }
 
+/* Chunks of a server that was built to check them have other headers. */
+static const PlhHeapLayout *
+own_layout(void)
+{
+#ifdef MEMORY_CONTEXT_CHECKING
+	return NULL;
+#else
+	return plh_heap_layout_of(PG_VERSION_NUM);
+#endif
+}
+
 /* Registers are on the stack, by the caller: what it holds only there is held. */
 static pg_noinline void
 prove(PlhProofGroups *groups)
 {
-	const PlhHeapLayout *layout = plh_heap_layout_of(PG_VERSION_NUM);
+	const PlhHeapLayout *layout = own_layout();
 	PlhHeapMemory memory;
 	PlhHeapIndex index;
 	PlhHeapContexts contexts;

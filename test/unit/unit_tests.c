@@ -14,6 +14,7 @@ main(void)
 	plh_guard_held = true;
 
 	test_tables();
+	test_heap();
 	test_lifetimes();
 	test_profile_room();
 	test_routines();

@@ -25,6 +25,7 @@ extern void test_ages(void);
 extern void test_age_texts(void);
 extern void test_sampling(void);
 extern void test_tables(void);
+extern void test_heap(void);
 extern void test_lifetimes(void);
 extern void test_log_turns(void);
 extern void test_watched_processes(void);
