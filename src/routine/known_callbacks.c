@@ -77,12 +77,12 @@ find(uintptr_t address)
 static bool
 prove(PlhKnownCallback *known, const void *argument)
 {
-	PlhProof	proof = known->reader->prove(argument);
+	PlhTrust	trust = known->reader->prove(argument);
 
-	if (proof == PLH_PROOF_NONE && ++known->tries == TRIES)
+	if (trust == PLH_TRUST_NONE && ++known->tries == TRIES)
 		known->reader = NULL;
-	known->is_settled = proof == PLH_PROOF_OF_CALLBACK || known->reader == NULL;
-	return proof != PLH_PROOF_NONE;
+	known->is_settled = trust == PLH_TRUST_CALLBACK || known->reader == NULL;
+	return trust != PLH_TRUST_NONE;
 }
 
 pg_noinline void

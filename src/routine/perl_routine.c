@@ -11,11 +11,11 @@
 
 #include "routine/routine_reader.h"
 
-static PlhProof
+static PlhTrust
 prove(const void *argument)
 {
 	return argument == NULL || plh_routine_reader_is_name(argument) ?
-		PLH_PROOF_OF_CALLBACK : PLH_PROOF_NONE;
+		PLH_TRUST_CALLBACK : PLH_TRUST_NONE;
 }
 
 static bool

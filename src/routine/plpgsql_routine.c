@@ -77,7 +77,7 @@ has_sound_trigger(const PLpgSQL_execstate *call)
 		 plh_routine_reader_is_name(PLACE_OF(FormData_pg_class, class, relname)));
 }
 
-static PlhProof
+static PlhTrust
 prove(const void *argument)
 {
 	const PLpgSQL_execstate *call = argument;
@@ -93,8 +93,8 @@ prove(const void *argument)
 									sizeof(signature)) ||
 		!plh_routine_reader_is_name(signature) ||
 		!has_sound_place(call) || !has_sound_trigger(call))
-		return PLH_PROOF_NONE;
-	return call->err_stmt != NULL ? PLH_PROOF_OF_CALLBACK : PLH_PROOF_OF_ARGUMENT;
+		return PLH_TRUST_NONE;
+	return call->err_stmt != NULL ? PLH_TRUST_CALLBACK : PLH_TRUST_ARGUMENT;
 }
 
 /* The line that a call is at, looked for in the order in which the callback itself does. */

@@ -35,7 +35,7 @@ typedef struct Call
 	const Function *function;
 } Call;
 
-static PlhProof
+static PlhTrust
 prove(const void *argument)
 {
 	Call		call;
@@ -46,7 +46,7 @@ prove(const void *argument)
 		plh_own_memory_copy_struct(&function, call.function, sizeof(function)) &&
 		plh_own_memory_copy_struct(&memory, function.memory, sizeof(memory)) &&
 		memory.ident == function.name &&
-		plh_routine_reader_is_name(function.name) ? PLH_PROOF_OF_CALLBACK : PLH_PROOF_NONE;
+		plh_routine_reader_is_name(function.name) ? PLH_TRUST_CALLBACK : PLH_TRUST_NONE;
 }
 
 static bool

@@ -34,12 +34,12 @@ typedef struct PlhRoutineMark
 #define PLH_ROUTINE_PLACE(oid, line) ((uint64) (oid) << 32 | ((line) + 1))
 
 /* What an argument says about the callback that it is of. */
-typedef enum PlhProof
+typedef enum PlhTrust
 {
-	PLH_PROOF_NONE,				/* nothing */
-	PLH_PROOF_OF_ARGUMENT,		/* this one may be read */
-	PLH_PROOF_OF_CALLBACK		/* so may all of them be */
-} PlhProof;
+	PLH_TRUST_NONE,				/* nothing */
+	PLH_TRUST_ARGUMENT,			/* this one may be read */
+	PLH_TRUST_CALLBACK			/* so may all of them be */
+} PlhTrust;
 
 typedef struct PlhRoutineReader
 {
@@ -47,7 +47,7 @@ typedef struct PlhRoutineReader
 	const char *library;		/* of the callback; NULL: it is the server's */
 
 	/* Reads nothing that may not be there. */
-	PlhProof	(*prove) (const void *argument);
+	PlhTrust	(*prove) (const void *argument);
 
 	/* Fills name and line in; false if there is nothing to say. */
 	bool		(*read) (const void *argument, PlhRoutine *routine);

@@ -42,7 +42,7 @@ is_of_server(uintptr_t address)
 	return server != NULL && address >= server->text_start && address < server->text_end;
 }
 
-static PlhProof
+static PlhTrust
 prove(const void *argument)
 {
 	Call		call;
@@ -51,7 +51,7 @@ prove(const void *argument)
 	return plh_own_memory_copy_struct(&call, argument, sizeof(call)) &&
 		plh_own_memory_copy_struct(&body, call.body, sizeof(body)) &&
 		is_of_server((uintptr_t) body.cached.dcallback) &&
-		plh_routine_reader_is_name(body.name) ? PLH_PROOF_OF_CALLBACK : PLH_PROOF_NONE;
+		plh_routine_reader_is_name(body.name) ? PLH_TRUST_CALLBACK : PLH_TRUST_NONE;
 }
 
 static const char *
@@ -70,7 +70,7 @@ typedef struct Call
 	const char *name;
 } Call;
 
-static PlhProof
+static PlhTrust
 prove(const void *argument)
 {
 	FmgrInfo	function;
@@ -79,7 +79,7 @@ prove(const void *argument)
 	return plh_own_memory_copy_struct(&function, argument, sizeof(function)) &&
 		function.fn_addr == fmgr_sql &&
 		plh_own_memory_copy_struct(&call, function.fn_extra, sizeof(call)) &&
-		plh_routine_reader_is_name(call.name) ? PLH_PROOF_OF_CALLBACK : PLH_PROOF_NONE;
+		plh_routine_reader_is_name(call.name) ? PLH_TRUST_CALLBACK : PLH_TRUST_NONE;
 }
 
 /* There is none while the function is being prepared. */

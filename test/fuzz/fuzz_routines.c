@@ -61,7 +61,7 @@ proven_reader(uintptr_t callback, const void *argument)
 {
 	const PlhRoutineReader *reader = readers[callback % lengthof(readers)];
 
-	return reader->prove(argument) != PLH_PROOF_NONE ? reader : NULL;
+	return reader->prove(argument) != PLH_TRUST_NONE ? reader : NULL;
 }
 
 /* May bytes at that place of the memory be read? */

@@ -138,7 +138,7 @@ test_perl(void)
 {
 	PlhRoutine	routine = {NULL};
 
-	ok(plh_perl_routine.prove(NULL) == PLH_PROOF_OF_CALLBACK &&
+	ok(plh_perl_routine.prove(NULL) == PLH_TRUST_CALLBACK &&
 	   plh_perl_routine.read(NULL, &routine) && makes(PLH_DO_BLOCK, &routine),
 	   "a callback of PL/Perl that gets nothing is that of a DO block");
 	ok(plh_perl_routine.read("f", &routine) && makes("PL/Perl function f", &routine),
@@ -158,11 +158,11 @@ test_python(void)
 	const void *call = &function;
 	PlhRoutine	routine = {NULL};
 
-	ok(plh_python_routine.prove(&call) == PLH_PROOF_OF_CALLBACK &&
+	ok(plh_python_routine.prove(&call) == PLH_TRUST_CALLBACK &&
 	   plh_python_routine.read(&call, &routine) && makes("PL/Python function g", &routine),
 	   "a function in PL/Python has its name from its memory context, too");
 	memory.ident = "h";
-	ok(plh_python_routine.prove(&call) == PLH_PROOF_NONE, "a context of another name proves nothing");
+	ok(plh_python_routine.prove(&call) == PLH_TRUST_NONE, "a context of another name proves nothing");
 }
 #endif
 
@@ -174,7 +174,7 @@ test_sql(void)
 	FmgrInfo	function = {.fn_addr = fmgr_sql,.fn_extra = &name};
 	PlhRoutine	routine = {NULL};
 
-	ok(plh_sql_routine.prove(&function) == PLH_PROOF_OF_CALLBACK &&
+	ok(plh_sql_routine.prove(&function) == PLH_TRUST_CALLBACK &&
 	   plh_sql_routine.read(&function, &routine) && makes("SQL function h", &routine),
 	   "a function in SQL is called by fmgr_sql, and has a name");
 	function.fn_extra = NULL;
@@ -183,7 +183,7 @@ test_sql(void)
 	{
 		.fn_addr = NULL,.fn_extra = &name
 	};
-	ok(plh_sql_routine.prove(&function) == PLH_PROOF_NONE, "other functions are not in SQL");
+	ok(plh_sql_routine.prove(&function) == PLH_TRUST_NONE, "other functions are not in SQL");
 }
 #endif
 
@@ -213,19 +213,19 @@ test_plpgsql(void)
 
 	call.func = &function;
 	bound_stack(&call, sizeof(call));
-	ok(plh_plpgsql_routine.prove(&call) == PLH_PROOF_OF_ARGUMENT, "a call of PL/pgSQL without a statement proves itself");
+	ok(plh_plpgsql_routine.prove(&call) == PLH_TRUST_ARGUMENT, "a call of PL/pgSQL without a statement proves itself");
 	call.err_stmt = &statement;
-	ok(plh_plpgsql_routine.prove(&call) == PLH_PROOF_OF_CALLBACK, "one at a statement proves the callback");
+	ok(plh_plpgsql_routine.prove(&call) == PLH_TRUST_CALLBACK, "one at a statement proves the callback");
 	ok(plh_plpgsql_routine.read(&call, &routine) && makes("k(integer)", &routine) && routine.line == 12,
 	   "it says which function it is, and its line");
 	call.err_var = &variable;
 	ok(plh_plpgsql_routine.read(&call, &routine) && routine.line == 3, "while a variable gets its value, the line is that of the variable");
 	ok(plh_plpgsql_routine.mark(&call).place == PLH_ROUTINE_PLACE(7, 3), "the mark tells the line, too");
 	bound_stack(&call, sizeof(call) - 1);
-	ok(plh_plpgsql_routine.prove(&call) == PLH_PROOF_NONE, "a call is on the stack as a whole");
+	ok(plh_plpgsql_routine.prove(&call) == PLH_TRUST_NONE, "a call is on the stack as a whole");
 	bound_stack(&call, sizeof(call));
 	function.cur_estate = NULL;
-	ok(plh_plpgsql_routine.prove(&call) == PLH_PROOF_NONE, "the function knows the innermost call");
+	ok(plh_plpgsql_routine.prove(&call) == PLH_TRUST_NONE, "the function knows the innermost call");
 	plh_stack_walk_low = low;
 	plh_stack_walk_end = end;
 }
