@@ -3,10 +3,11 @@
  *	  Lets the judge look at generated processes, and compares what it says with their
  *	  truth.
  *
- *	  judge odd|even N [KIND]
+ *	  judge [--proofs] odd|even N [KIND]
  *
  * Seeds are the N first odd or even numbers, from 1 or 2 on.  With the name of a kind, only
- * processes of that one are run, and each that was missed or accused is listed.
+ * processes of that one are run, and each that was missed or accused is listed.  With
+ * --proofs, processes are proven when something in them begins to grow, as a server's are.
  * Exits with 1 where the shares fall below the goal.
  */
 #include "postgres.h"
@@ -23,12 +24,17 @@
 #include "judge/findings.h"
 #include "profile/profile.h"
 #include "profile/profile_image.h"
+#include "simulated_proof.h"
 #include "reader/database_text.h"
 #include "telling/function_shares.h"
 
 /* The goal. */
 #define NAMED_PART 0.97
 #define ACCUSED_PART 0.001
+
+/* With proofs. */
+#define PROVEN_NAMED_PART 0.99
+#define ACCUSED_TOO_EARLY 10
 
 /* What is left at once is to be named within this time. */
 #define NAMED_US INT64CONST(10000000)
@@ -87,7 +93,10 @@ static struct
 	int64		held_bytes;		/* at the last look */
 	int64		at_us;
 	int64		judgeable_us;	/* since when it holds what makes it judgeable */
+	int64		unproven_bytes; /* that were begun behind the last proof, too */
 } last;
+
+static bool with_proofs;
 
 /* Who allocates at the site of a finding; 0: it has none. */
 static int
@@ -279,12 +288,36 @@ free_findings(PlhFindings *findings)
 	pfree(findings);
 }
 
-void
-look(Process *process)
+static PlhFindings *
+find(void)
 {
 	static const PlhCauses causes = {
 		stacks_find_causes, stacks_find_origins, fills_cache, NULL
 	};
+	PlhProfileImage *image = plh_profile_image_own(plh_profile);
+
+	image->proof = simulated_proof();
+	return plh_findings_make(image, NULL, simulated_time(), &causes);
+}
+
+/* Prove what has begun, as the keeper asks for it: again once it is four times what it was. */
+static PlhFindings *
+find_proven(const Process *process)
+{
+	PlhFindings *findings = find();
+
+	if (!process->is_proven || findings->begun_bytes <= 4 * last.unproven_bytes)
+		return findings;
+	free_findings(findings);
+	process_prove(process);
+	findings = find();
+	last.unproven_bytes = findings->begun_bytes;
+	return findings;
+}
+
+void
+look(Process *process)
+{
 	PlhFindings *findings;
 
 	if (process->held_bytes < last.held_bytes * (1.0 + LOOK_PART) &&
@@ -295,8 +328,7 @@ look(Process *process)
 	last.at_us = simulated_now_us();
 	if (process->is_asked)
 		simulated_count();
-	findings = plh_findings_make(plh_profile_image_own(plh_profile), NULL,
-										  simulated_time(), &causes);
+	findings = find_proven(process);
 	note_accused(process, findings);
 	if (!process->kind->is_healthy && !process->is_over && process->held_bytes > 0)
 		note_cause(process, findings);
@@ -319,7 +351,7 @@ run_process(Process *process, const Kind *kind, uint64 seed, Result *where)
 {
 	memset(&last, 0, sizeof(last));
 	result = where;
-	process_prepare(process, kind, seed);
+	process_prepare(process, kind, seed, with_proofs);
 	result->is_asked = process->is_asked;
 	for (int step = 0; step < process->steps; step++)
 	{
@@ -479,6 +511,7 @@ print_table(Sums *sums, int count)
 	Sums		healthy = {.named_at = malloc(sizeof(double) * count)};
 	double		named;
 	double		accused;
+	double		goal = with_proofs ? PROVEN_NAMED_PART : NAMED_PART;
 
 	print_head();
 	for (int i = 0; i < kind_count; i++)
@@ -492,14 +525,15 @@ print_table(Sums *sums, int count)
 	named = (double) causes.named / Max(1, causes.judged);
 	accused = (double) healthy.accused / Max(1, healthy.processes);
 	printf("\nCauses named within twice the memory that makes them judgeable, or 10 s: "
-		   "%.2f%% of %d (goal %.0f%%).\n", 100 * named, causes.judged, 100 * NAMED_PART);
+		   "%.2f%% of %d (goal %.0f%%).\n", 100 * named, causes.judged, 100 * goal);
 	printf("Healthy processes accused: %.3f%% of %d (goal %.1f%%); beside a cause, others: %.3f%% of %d.\n",
 		   100 * accused, healthy.processes, 100 * ACCUSED_PART,
 		   100.0 * causes.accused / Max(1, causes.processes), causes.processes);
 	printf("Right findings that went away while they were true: %.2f%%.\n",
 		   100.0 * causes.gone / Max(1, causes.named_count));
 	printf("Accused before they had shown that they are healthy: %d.\n", healthy.too_early);
-	return (causes.judged == 0 || named >= NAMED_PART) && accused <= ACCUSED_PART;
+	return (causes.judged == 0 || named >= goal) && accused <= ACCUSED_PART &&
+		(!with_proofs || healthy.too_early <= ACCUSED_TOO_EARLY);
 }
 
 /* Tell how many were named and accused of those that were asked to count at each look, or not. */
@@ -535,7 +569,7 @@ print_fault(uint64 seed, const Result *one, bool is_healthy)
 int
 main(int argc, char **argv)
 {
-	int			count = argc > 2 ? atoi(argv[2]) : 0;
+	int			count;
 	uint64		first_seed;
 	const Kind *only = NULL;
 	const Kind **kind_of_result;
@@ -543,9 +577,13 @@ main(int argc, char **argv)
 	Sums	   *sums = calloc(kind_count, sizeof(Sums));
 	bool		is_met;
 
+	with_proofs = argc > 1 && strcmp(argv[1], "--proofs") == 0;
+	argc -= with_proofs;
+	argv += with_proofs;
+	count = argc > 2 ? atoi(argv[2]) : 0;
 	if (count <= 0 || (strcmp(argv[1], "odd") != 0 && strcmp(argv[1], "even") != 0))
 	{
-		fprintf(stderr, "Usage: %s odd|even N [KIND]\n", argv[0]);
+		fprintf(stderr, "Usage: judge [--proofs] odd|even N [KIND]\n");
 		return 2;
 	}
 	first_seed = strcmp(argv[1], "odd") == 0 ? 1 : 2;
@@ -569,7 +607,8 @@ main(int argc, char **argv)
 		if (only != NULL)
 			print_fault(first_seed + 2 * i, &results[i], kind->is_healthy);
 	}
-	printf("%d processes, %s seeds\n\n", count, argv[1]);
+	printf("%d processes, %s seeds, %s proofs\n\n", count, argv[1],
+		   with_proofs ? "with" : "without");
 	is_met = print_table(sums, count);
 	print_asked(results, kind_of_result, count, true);
 	print_asked(results, kind_of_result, count, false);

@@ -14,6 +14,8 @@
 #include "optimizer/cost.h"
 
 #include "kinds.h"
+#include "simulated_proof.h"
+#include "stacks.h"
 
 /* What goes on beside the cause. */
 enum
@@ -236,6 +238,7 @@ step_teeth(Process *process, int step)
 		process->held_bytes = kept;
 		process->number = 0;
 	}
+	process->freed_later_bytes = process->number * process->bytes;
 }
 
 /* An array that doubles by repalloc. */
@@ -249,6 +252,7 @@ prepare_doubling(Process *process)
 	process->limit = magnitude(256 * MB, 1024 * MB);	/* what it is filled to */
 	process->bytes = process->limit / process->steps;
 	process->size = 0;
+	process->is_enlarged = true;
 }
 
 static void
@@ -946,8 +950,42 @@ choose_ways(Process *process)
 	process->message_kb = magnitude(10, 300);
 }
 
+/*
+ * What leaks is lost; but of three leaks one is a list that is only appended to, and what is
+ * enlarged has its pointer.  All that is healthy is held, as caches, queues and pools are.  What is
+ * held is told with its holder, as something that grows, until its size says more.
+ */
+static void
+choose_fate(Process *process, uint64 seed, bool is_proven)
+{
+	process->is_proven = is_proven;
+	if (!is_proven || process->context != NULL ||
+		!(process->verdicts & (BIT(PLH_VERDICT_LEAK) | BIT(PLH_VERDICT_MALLOC))))
+		return;
+	process->is_held = process->is_enlarged || seed / 2 % 3 == 0;
+	if (process->is_held)
+		process->verdicts |= BIT(PLH_VERDICT_GROWING);
+}
+
+/* Prove what there is now.  What is freed later, of a queue that leaks, can be reached. */
 void
-process_prepare(Process *process, const Kind *kind, uint64 seed)
+process_prove(const Process *process)
+{
+	double		lost = process->is_held || process->kind->is_healthy ? 0.0 :
+		process->held_bytes / (process->held_bytes + process->freed_later_bytes + 1.0);
+	const Fate	fate = {.lost_part = lost,.holder = "a static variable"};
+	int			last_who = process->first_who == WHO_DEEP(0) ? WHO_DEEP(MOST_LEVELS) :
+		process->last_who;
+
+	for (int who = process->first_who; who != 0 && who <= last_who; who++)
+		simulated_fate(who, &fate);
+	if (!process->kind->is_healthy && process->first_who == 0)
+		simulated_fate_of_malloc(&fate);
+	simulated_prove();
+}
+
+void
+process_prepare(Process *process, const Kind *kind, uint64 seed, bool is_proven)
 {
 	memset(process, 0, sizeof(*process));
 	process->kind = kind;
@@ -958,6 +996,7 @@ process_prepare(Process *process, const Kind *kind, uint64 seed)
 	simulated_begin(seed + 1, &process->ways);
 	kind->prepare(process);
 	simulated_set_ways(&process->ways);
+	choose_fate(process, seed, is_proven);
 	if (process->needs_census && process->ways.counted_from_us != 0)
 		process->judgeable_bytes = PG_INT64_MAX;
 }

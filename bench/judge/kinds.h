@@ -40,6 +40,10 @@ struct Process
 	bool		is_over;		/* the cause has ended */
 	int			causes;			/* that are one finding each; as a rule 1 */
 	bool		is_asked;		/* to count its memory, at each look */
+	bool		is_proven;		/* where it is worth while */
+	bool		is_held;		/* the cause, by a list that has no limit */
+	bool		is_enlarged;	/* it is one chunk, whose owner has its pointer */
+	double		freed_later_bytes;	/* at the cause's sites, beside held_bytes */
 
 	/*
 	 * Of a healthy one: it has shown that it is; until then nobody can tell, as
@@ -78,8 +82,9 @@ enum
 extern const Kind kinds[];
 extern const int kind_count;
 
-extern void process_prepare(Process *process, const Kind *kind, uint64 seed);
+extern void process_prepare(Process *process, const Kind *kind, uint64 seed, bool is_proven);
 extern void process_step(Process *process, int step);
+extern void process_prove(const Process *process);
 
 /* What kinds have in common (kinds.c). */
 extern int64 node_limit(void);

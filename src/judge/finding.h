@@ -7,6 +7,7 @@
 #pragma once
 
 #include "judge/account.h"
+#include "judge/proven.h"
 #include "judge/statement_limit.h"
 #include "judge/verdict.h"
 #include "profile/profile_image.h"
@@ -30,6 +31,7 @@ typedef struct PlhSitesFound
 	int			statements;		/* of these sites */
 	int64		live_count;		/* chunks */
 	int64		live_bytes;		/* by samples, which counts may contradict */
+	int64		left_bytes;		/* the same, and no more than was counted */
 	int64		total_bytes;	/* allocated there, freed or not */
 	int64		spare_bytes;	/* what their chunks take beyond these */
 	int64		transactions;	/* in which there were samples */
@@ -40,6 +42,8 @@ typedef struct PlhSitesFound
 	TimestampTz early_at;		/* when that was; 0 = not known */
 	int64		late_epochs;	/* from there to now */
 	TimestampTz last_at;		/* of the last sample; 0 = not known */
+	PlhBasis	basis;			/* of the verdict */
+	PlhProven	proven;			/* of live_bytes */
 	int			part_count;		/* of the largest below, where several call
 								 * sites have one cause; else 0 */
 	int			places;			/* how many call sites these are */
@@ -75,6 +79,12 @@ typedef struct PlhStatementFound
 	PlhShare	shares[PLH_SHARES];
 } PlhStatementFound;
 
+/* What is known of a process as a whole. */
+typedef struct PlhProcessFound
+{
+	PlhProven	proven;			/* of what malloc has given out */
+} PlhProcessFound;
+
 typedef struct PlhFinding
 {
 	PlhKind		kind;
@@ -98,6 +108,7 @@ typedef struct PlhFinding
 		PlhSitesFound sites;
 		PlhContextsFound contexts;
 		PlhStatementFound statement;
+		PlhProcessFound process;
 	};
 } PlhFinding;
 
@@ -130,6 +141,8 @@ typedef struct PlhFindings
 	int			count;
 	PlhFinding *list;			/* the largest first */
 	PlhAccount *account;		/* of the memory contexts and the rest */
+	int64		begun_bytes;	/* held by sites of which a proof would tell
+								 * something new */
 } PlhFindings;
 
 static inline PlhVerdict
@@ -155,8 +168,16 @@ plh_finding_family(const PlhFinding *finding)
 static inline bool
 plh_finding_is_outside(const PlhFinding *finding)
 {
-	return finding->kind == PLH_KIND_MALLOC_GROWS || finding->kind == PLH_KIND_MAPPED_GROWS ||
-		finding->kind == PLH_KIND_OUTSIDE_GROWS;
+	return finding->kind == PLH_KIND_MALLOC_GROWS || finding->kind == PLH_KIND_MALLOC_REACHED ||
+		finding->kind == PLH_KIND_MAPPED_GROWS || finding->kind == PLH_KIND_OUTSIDE_GROWS;
+}
+
+/* Is it about memory to which nothing points, at call sites? */
+static inline bool
+plh_finding_is_lost(const PlhFinding *finding)
+{
+	return plh_finding_subject(finding) == PLH_SUBJECT_SITE &&
+		finding->sites.basis == PLH_BY_LOSS;
 }
 
 /* Is it about call sites that go on holding more? */

@@ -122,14 +122,17 @@ fills_cache(const PlhJudge *judge, const PlhSiteRecord *site)
 	return judge->causes->fills_cache(judge->causes->arg, site);
 }
 
-/* Is a finding on a site at which the server fills a cache of its own, in contexts for that? */
+/*
+ * Is a finding on a site at which the server fills a cache of its own, in contexts for that?  What
+ * is lost is in no cache.
+ */
 static bool
 is_of_cache(const PlhJudge *judge, const PlhFinding *finding)
 {
 	const PlhFamily *family = plh_finding_subject(finding) != PLH_SUBJECT_SITE ? NULL :
 		plh_site_suspects_family(judge->image, finding->site);
 
-	return family != NULL && family->kind == PLH_FAMILY_CACHE &&
+	return !plh_finding_is_lost(finding) && family != NULL && family->kind == PLH_FAMILY_CACHE &&
 		fills_cache(judge, finding->site);
 }
 
@@ -288,7 +291,7 @@ judge_statement(PlhJudge *judge)
 }
 
 /*
- * Do sites of malloc that leak hold most of what malloc has grown by, or of what it has given out
+ * Do sites of malloc that leak, or grow and can be reached, hold most of what malloc has grown by, or of what it has given out
  * where that is much?  The history begins with the profile, so that the sites held next to nothing
  * then.
  */
@@ -297,13 +300,14 @@ is_explained(const PlhFindings *findings, const PlhFinding *process)
 {
 	double		explained = 0.0;
 
-	if (process->kind != PLH_KIND_MALLOC_GROWS && process->kind != PLH_KIND_OUTSIDE_GROWS)
+	if (!plh_finding_is_outside(process) || process->kind == PLH_KIND_MAPPED_GROWS)
 		return false;
 	for (int i = 0; i < findings->count; i++)
 	{
 		const PlhFinding *finding = &findings->list[i];
 
-		if (finding->kind == PLH_KIND_MALLOC_SITE_LEAKS)
+		if (finding->kind == PLH_KIND_MALLOC_SITE_LEAKS ||
+			(finding->kind == PLH_KIND_SITE_GROWS && finding->sites.is_malloc))
 			explained += (double) finding->bytes +
 				PLH_SUSPECT_MALLOC_ADDS * (double) finding->sites.live_count;
 	}
@@ -391,6 +395,15 @@ is_growth_explained(const PlhJudge *judge, const PlhFinding *process)
 	return explained >= PLH_SUSPECT_EXPLAINED_PART * (double) process->growth_bytes;
 }
 
+/* A proof would tell something new of what malloc has given out. */
+static void
+note_begun(PlhFindings *findings, const PlhFinding *process)
+{
+	if ((process->kind == PLH_KIND_MALLOC_GROWS || process->kind == PLH_KIND_MALLOC_REACHED) &&
+		!plh_proven_suspect_is_proven(&process->process.proven, process->bytes))
+		findings->begun_bytes += process->bytes;
+}
+
 static void
 judge_process(PlhJudge *judge)
 {
@@ -398,11 +411,13 @@ judge_process(PlhJudge *judge)
 	{
 		PlhFinding	finding;
 
-		if (plh_verdict_subject(kind) == PLH_SUBJECT_PROCESS &&
-			plh_process_suspect_judge(&finding, judge->image->header, kind, judge->counted_to) &&
-			!is_explained(judge->findings, &finding) &&
-			!is_growth_explained(judge, &finding))
-			plh_site_suspects_add(judge, &finding);
+		if (plh_verdict_subject(kind) != PLH_SUBJECT_PROCESS ||
+			!plh_process_suspect_judge(&finding, judge->image->header, kind, judge->counted_to) ||
+			!plh_process_suspect_fits_proof(&finding, judge->image) ||
+			is_explained(judge->findings, &finding) || is_growth_explained(judge, &finding))
+			continue;
+		note_begun(judge->findings, &finding);
+		plh_site_suspects_add(judge, &finding);
 	}
 }
 
@@ -429,9 +444,12 @@ compare_findings(const void *a, const void *b)
 static void
 bound(PlhFinding *finding, int64 most)
 {
-	if (finding->bytes > most && finding->bytes > 0)
+	int64		left = finding->sites.left_bytes;
+
+	if (left > most && left > 0)
 		finding->sites.total_bytes = (int64)
-			((double) finding->sites.total_bytes * most / finding->bytes);
+			((double) finding->sites.total_bytes * most / left);
+	finding->sites.left_bytes = Min(left, most);
 	finding->bytes = Min(finding->bytes, most);
 	finding->growth_bytes = Min(finding->growth_bytes, most);
 }

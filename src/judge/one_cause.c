@@ -9,7 +9,7 @@
 #include "postgres.h"
 
 #include "judge/one_cause.h"
-#include "judge/suspect.h"
+#include "judge/proven_suspect.h"
 #include "reader/collections.h"
 
 /* The most call sites that are looked at, and the part that the smallest of them has. */
@@ -135,9 +135,24 @@ find_causes(Place *places, int count, const PlhJudge *judge)
 	pfree(shares);
 }
 
+/* Can most of it be reached, as far as it is proven? */
+static bool
+is_mostly_held(const Place *place)
+{
+	return place->facts.proven.held_bytes > place->facts.proven.lost_bytes;
+}
+
+/* Was it proven that of one of the two most is lost, and of the other most is held? */
+static bool
+differ_by_proof(const Place *left, const Place *right)
+{
+	return left->facts.proven.at != 0 && right->facts.proven.at != 0 &&
+		is_mostly_held(left) != is_mostly_held(right);
+}
+
 /*
  * Does a group grow together with the one that leads?  What was allocated once, and rests since, is
- * no part of a leak, whoever has allocated it.
+ * no part of a leak, whoever has allocated it; nor is what can be reached a part of what is lost.
  */
 static bool
 grows_with(const Place *place, const Place *lead)
@@ -147,6 +162,7 @@ grows_with(const Place *place, const Place *lead)
 	return place->cause == lead->cause &&
 		place->sites[0].site->key.context_name == lead->sites[0].site->key.context_name &&
 		place->sites[0].lifetime == lead->sites[0].lifetime &&
+		!differ_by_proof(place, lead) &&
 		(place == lead || place->finding >= 0 || place->facts.last_at > half);
 }
 
@@ -270,7 +286,7 @@ judge_together(PlhJudge *judge, Place *places, int count, const Place *lead)
 		is_member[i] = !places[i].is_judged && grows_with(&places[i], lead);
 	if (pool(&sum, judge, places, count, is_member) < 2)
 		return;
-	judgement = plh_suspect_judge(&sum);
+	judgement = plh_proven_suspect_judge(&sum);
 	if (judgement.verdict == PLH_VERDICT_NONE ||
 		judgement.verdict < verdict_on(judge, places, count, is_member))
 		return;

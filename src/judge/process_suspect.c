@@ -19,6 +19,7 @@
 #include "judge/course.h"
 #include "judge/kept_memory.h"
 #include "judge/process_suspect.h"
+#include "judge/proven_suspect.h"
 
 /* The figure that a finding on a process goes by. */
 PlhSeries
@@ -27,6 +28,7 @@ plh_process_suspect_series(PlhKind kind)
 	switch (kind)
 	{
 		case PLH_KIND_MALLOC_GROWS:
+		case PLH_KIND_MALLOC_REACHED:
 			return PLH_SERIES_OUTSIDE;
 		case PLH_KIND_MAPPED_GROWS:
 			return PLH_SERIES_MAPPED;
@@ -147,6 +149,20 @@ plh_process_suspect_judge(PlhFinding *finding, const PlhProfileHeader *header,
 	finding->has_baseline = true;
 	return (keeps_growing(finding, &trend, &at_work, now) && is_beyond_normal(finding)) ||
 		is_large(finding, &trend);
+}
+
+/*
+ * Fill in what is proven of malloc's blocks.  Returns whether the kind of the finding fits that:
+ * where much of them can be reached, they may be a cache that fills, until they are many.
+ */
+bool
+plh_process_suspect_fits_proof(PlhFinding *finding, const PlhProfileImage *image)
+{
+	if (finding->kind != PLH_KIND_MALLOC_GROWS && finding->kind != PLH_KIND_MALLOC_REACHED)
+		return true;
+	plh_proven_collect_malloc(&finding->process.proven, image);
+	return (finding->kind == PLH_KIND_MALLOC_REACHED) ==
+		plh_proven_suspect_is_reached(&finding->process.proven, finding->bytes);
 }
 
 /*

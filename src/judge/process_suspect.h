@@ -15,6 +15,7 @@ extern bool plh_process_suspect_judge(PlhFinding *finding, const PlhProfileHeade
 									  PlhKind kind, TimestampTz now);
 extern int64 plh_process_suspect_malloc_bytes(const PlhFinding *finding);
 extern PlhSeries plh_process_suspect_series(PlhKind kind);
+extern bool plh_process_suspect_fits_proof(PlhFinding *finding, const PlhProfileImage *image);
 extern bool plh_process_suspect_misses_frees(const PlhProfileHeader *header);
 
 extern bool plh_process_suspect_family_rests(const PlhFamilyAccount *family,

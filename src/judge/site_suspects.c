@@ -189,6 +189,7 @@ plh_site_suspects_collect(PlhSuspectFacts *facts, const PlhJudge *judge, const P
 	facts->counted_early = facts->counts > 0 &&
 		(facts->early.epochs == 0 || judge->image->header->history[0].at <= facts->early.at);
 	facts->limit_bytes = plh_statement_limit_judged(judge->image, site);
+	plh_proven_collect(&facts->proven, judge->image, site);
 	if (judge->baseline != NULL)
 	{
 		int64		bytes;
@@ -234,7 +235,7 @@ plh_site_suspects_finding(const PlhSiteRecord *site, const PlhSuspectFacts *fact
 	return (PlhFinding)
 	{
 		.kind = kind_of(judgement->verdict),
-			.bytes = facts->live_bytes,
+			.bytes = judgement->bytes,
 			.error_bytes = judgement->error_bytes,
 			.counted_at = facts->counted_to,
 			.has_baseline = facts->has_baseline,
@@ -252,6 +253,7 @@ plh_site_suspects_finding(const PlhSiteRecord *site, const PlhSuspectFacts *fact
 				.statements = facts->statements,
 				.live_count = facts->live_count,
 				.live_bytes = facts->live_bytes,
+				.left_bytes = facts->live_bytes,
 				.total_bytes = facts->total_bytes,
 				.spare_bytes = facts->spare_bytes,
 				.transactions = facts->transactions,
@@ -261,19 +263,26 @@ plh_site_suspects_finding(const PlhSiteRecord *site, const PlhSuspectFacts *fact
 				.early_bytes = facts->early.live_bytes,
 				.early_at = facts->early.at,
 				.late_epochs = judgement->late_epochs,
-				.last_at = facts->last_at
+				.last_at = facts->last_at,
+				.basis = judgement->basis,
+				.proven = facts->proven
 		}
 	};
 }
 
-/* Enter a site, or several under the name of one, if it is a suspect; or only if it leaks. */
+/*
+ * Enter a site, or several under the name of one, if it is a suspect; or only if it leaks, or would
+ * if it could not be reached.
+ */
 static void
 judge_facts(PlhJudge *judge, const PlhSiteRecord *site,
 			const PlhSuspectFacts *facts, bool only_leaks)
 {
-	PlhJudgement judgement = plh_suspect_judge(facts);
+	PlhJudgement judgement = plh_proven_suspect_judge(facts);
+	bool		leaks = plh_suspect_leaks(facts, &judgement) ||
+		judgement.basis == PLH_BY_REACH;
 
-	if (only_leaks ? plh_suspect_leaks(facts, &judgement) : judgement.verdict != PLH_VERDICT_NONE)
+	if (only_leaks ? leaks : judgement.verdict != PLH_VERDICT_NONE)
 	{
 		PlhFinding	finding = plh_site_suspects_finding(site, facts, &judgement);
 
@@ -343,36 +352,80 @@ add_to_statement(PlhJudge *judge, const PlhSuspectFacts *sum, const PlhSiteRecor
 	note_statement_site(judge, sum, largest);
 }
 
-/* Judge sites of one stack and context that last, one by one or together. */
+/* Judge sites one by one; returns whether one of them is a suspect by itself. */
+static bool
+judge_each(PlhJudge *judge, const PlhGroupedSite *sites, int count)
+{
+	int			found_before = judge->findings->count;
+
+	for (int i = 0; i < count; i++)
+	{
+		PlhSuspectFacts facts;
+
+		plh_site_suspects_collect(&facts, judge, sites[i].site);
+		judge_facts(judge, sites[i].site, &facts, true);
+	}
+	return judge->findings->count > found_before;
+}
+
+/*
+ * What sites held in the middle of their common life.  Where little is held, the course of the sum
+ * over several statements makes no difference.
+ */
+static void
+pool_early(PlhSuspectFacts *sum, const PlhJudge *judge, const PlhGroupedSite *sites, int count)
+{
+	if (sum->statements > 1 && sum->live_bytes < PLH_SUSPECT_LARGE_BYTES)
+		return;
+	for (int i = 0; i < count; i++)
+	{
+		PlhSuspectFacts facts;
+
+		plh_site_suspects_collect(&facts, judge, sites[i].site);
+		plh_suspect_pool_early(sum, sites[i].site, &facts);
+	}
+}
+
+/* The site of which most is lost. */
+static const PlhSiteRecord *
+most_lost(const PlhJudge *judge, const PlhGroupedSite *sites, int count)
+{
+	const PlhSiteRecord *found = sites[0].site;
+	int64		most = 0;
+
+	for (int i = 0; i < count; i++)
+	{
+		PlhSuspectFacts facts;
+
+		plh_site_suspects_collect(&facts, judge, sites[i].site);
+		if (plh_proven_lost_for_good(&facts.proven) <= most)
+			continue;
+		most = plh_proven_lost_for_good(&facts.proven);
+		found = sites[i].site;
+	}
+	return found;
+}
+
+/*
+ * Judge sites of one stack and context that last, one by one or together.  What is lost has one
+ * cause, whichever statements run into it.
+ */
 static void
 judge_lasting(PlhJudge *judge, const PlhGroupedSite *sites, int count,
 			  PlhSuspectFacts *sum, const PlhSiteRecord *largest)
 {
-	int			found_before = judge->findings->count;
-	PlhSuspectFacts facts;
+	bool		is_lost = plh_proven_suspect_is_lost(sum);
 
-	for (int i = 0; i < count; i++)
-	{
-		plh_site_suspects_collect(&facts, judge, sites[i].site);
-		judge_facts(judge, sites[i].site, &facts, true);
-	}
-	if (judge->findings->count > found_before)
+	if ((!is_lost || count == 1) && judge_each(judge, sites, count))
 		return;
 
-	/*
-	 * One site that leaks has been found above, and where little is held the
-	 * course of the sum over several statements makes no difference.
-	 */
-	if (sum->sites > 1 && (sum->statements == 1 || sum->live_bytes >= PLH_SUSPECT_LARGE_BYTES))
-		for (int i = 0; i < count; i++)
-		{
-			plh_site_suspects_collect(&facts, judge, sites[i].site);
-			plh_suspect_pool_early(sum, sites[i].site, &facts);
-		}
+	/* of a single site, its own course has been looked at above */
+	if (sum->sites > 1 || is_lost)
+		pool_early(sum, judge, sites, count);
 
 	/* statements of one transaction share its epoch */
 	sum->epochs = Min(sum->epochs, sum->age_epochs);
-	judge_facts(judge, largest, sum, false);
+	judge_facts(judge, is_lost ? most_lost(judge, sites, count) : largest, sum, false);
 }
 
 /*
@@ -457,10 +510,20 @@ hold_little(const PlhGroupedSite *sites, int count)
 	return bytes < PLH_SUSPECT_FLOOR_BYTES;
 }
 
+/* Would a proof tell something new of those sites, which may be suspects already? */
+static void
+note_begun(PlhJudge *judge, const PlhSuspectFacts *sum, bool are_suspects)
+{
+	if (are_suspects ? !plh_proven_suspect_is_proven(&sum->proven, sum->live_bytes) :
+		plh_proven_suspect_is_begun(sum))
+		judge->findings->begun_bytes += Min(sum->live_bytes, PG_INT64_MAX / 16);
+}
+
 static void
 judge_group(PlhJudge *judge, const PlhGroupedSite *sites, int count)
 {
 	bool		is_lasting = plh_lifetime_is_lasting(sites[0].lifetime);
+	int			found_before = judge->findings->count;
 	const PlhSiteRecord *largest;
 	PlhSuspectFacts sum = {0};
 
@@ -475,6 +538,7 @@ judge_group(PlhJudge *judge, const PlhGroupedSite *sites, int count)
 	if (sum.sites > 1)
 		count_by_statement(&sum, sites, count);
 	judge_lasting(judge, sites, count, &sum, largest);
+	note_begun(judge, &sum, judge->findings->count > found_before);
 }
 
 int

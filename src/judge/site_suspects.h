@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "judge/proven_suspect.h"
 #include "judge/statement_suspect.h"
 #include "profile/baseline.h"
 

@@ -174,6 +174,7 @@ plh_suspect_pool(PlhSuspectFacts *sum, const PlhSuspectFacts *site)
 	sum->counted_early = (sum->counts == 0 || sum->counted_early) && site->counted_early;
 	sum->counts = site->counts;
 	sum->active_to = site->active_to;
+	plh_proven_pool(&sum->proven, &site->proven);
 	if (site->live_samples > 0)
 	{
 		sum->is_over = (sum->sites == 0 || sum->is_over) && site->is_over;
@@ -337,15 +338,15 @@ has_stopped(const PlhSuspectFacts *facts)
 		Max((double) USECS_PER_SEC, (double) facts->last_at - (double) facts->first_at);
 }
 
-/* Has nobody allocated anything there for long? */
-static bool
-rests(const PlhSuspectFacts *facts)
+/* Has nobody allocated anything there for long, and for that part of the time before? */
+bool
+plh_suspect_rests(const PlhSuspectFacts *facts, double part)
 {
 	double		grown_us = (double) facts->last_at - (double) facts->first_at;
 
 	return facts->first_at != 0 &&
 		(double) facts->counted_to - (double) facts->last_at >=
-		Max((double) PLH_SUSPECT_REST_US, PLH_SUSPECT_REST_PART * grown_us);
+		Max((double) PLH_SUSPECT_REST_US, part * grown_us);
 }
 
 /* May it be one buffer, which is about to be replaced by a larger one for the last time? */
@@ -381,7 +382,7 @@ static bool
 is_held(const PlhSuspectFacts *facts)
 {
 	return facts->is_session && is_known(facts) &&
-		(!is_used_again(facts) || rests(facts)) &&
+		(!is_used_again(facts) || plh_suspect_rests(facts, PLH_SUSPECT_REST_PART)) &&
 		facts->live_bytes >= PLH_SUSPECT_LARGE_BYTES &&
 		facts->live_bytes > facts->limit_bytes &&
 		(facts->transactions < PLH_SUSPECT_HELD_TRANSACTIONS || is_exact(facts));
@@ -490,6 +491,7 @@ plh_suspect_judge(const PlhSuspectFacts *facts)
 	else
 		return judgement;
 
+	judgement.bytes = facts->live_bytes;
 	judgement.error_bytes = whole_bytes(error_of(facts));
 	judgement.score = score_of(facts, &judgement);
 	if (plh_suspect_leaks(facts, &judgement))

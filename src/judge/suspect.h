@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include "judge/proven.h"
 #include "judge/verdict.h"
 #include "profile/profile_layout.h"
 
@@ -92,6 +93,9 @@
  */
 #define PLH_SUSPECT_REST_US INT64CONST(5000000)
 #define PLH_SUSPECT_REST_PART 0.5
+
+/* What grew as a leak does, and can be reached, rests when it has done so for this part. */
+#define PLH_SUSPECT_REACHED_REST_PART 1.0
 
 /*
  * Growth since a baseline exceeds the error of what is held by this factor: what was held at the
@@ -207,6 +211,26 @@
 #define PLH_SUSPECT_MISSED_ERRORS 2.0
 #define PLH_SUSPECT_MISSED_BYTES INT64CONST(1048576)
 
+/*
+ * What is lost is known where its error is this part of it at most: of small chunks that takes some
+ * four samples.  It needs no course, so that more would only be later.
+ */
+#define PLH_SUSPECT_LOST_ERROR_PART 1.0
+
+/*
+ * Growth of which this part can be reached may be a cache that fills, or a queue.  From a size on
+ * that few caches have, its course says more than that.
+ */
+#define PLH_SUSPECT_REACHED_PART 0.25
+#define PLH_SUSPECT_REACHED_BYTES INT64CONST(134217728)
+
+/*
+ * What had samples in this many epochs, half of those of a leak, may be about to become a suspect,
+ * and is worth a proof; and again once it is this many times as large as what was proven.
+ */
+#define PLH_SUSPECT_BEGUN_EPOCHS 4
+#define PLH_SUSPECT_PROVEN_TIMES 4.0
+
 /* The facts that the verdict on a site is based on, or on several that are added up. */
 typedef struct PlhSuspectFacts
 {
@@ -237,13 +261,16 @@ typedef struct PlhSuspectFacts
 	TimestampTz last_at;		/* of the last sample; 0 = not known */
 	TimestampTz active_to;		/* when the process is known to have worked */
 	TimestampTz counted_to;		/* when the figures were true */
+	PlhProven	proven;			/* what a proof tells of live_bytes */
 } PlhSuspectFacts;
 
 typedef struct PlhJudgement
 {
 	PlhVerdict	verdict;
+	PlhBasis	basis;			/* what it rests on */
 	double		score;			/* 0 to 1; 0 without a verdict */
-	int64		error_bytes;	/* 95% bound of live_bytes; 0: no verdict */
+	int64		bytes;			/* that it is about; 0 without a verdict */
+	int64		error_bytes;	/* 95% bound of these */
 	int64		late_bytes;		/* gained since the early checkpoint, 0 */
 	int64		late_samples;	/* without one; negative where more was */
 	int64		late_epochs;	/* freed */
@@ -264,4 +291,5 @@ extern void plh_suspect_pool_early(PlhSuspectFacts *sum, const PlhSiteRecord *si
 								   const PlhSuspectFacts *facts);
 extern PlhJudgement plh_suspect_judge(const PlhSuspectFacts *facts);
 extern bool plh_suspect_leaks(const PlhSuspectFacts *facts, const PlhJudgement *judgement);
+extern bool plh_suspect_rests(const PlhSuspectFacts *facts, double part);
 extern bool plh_suspect_has_stopped(TimestampTz since, TimestampTz grown_at, TimestampTz now);

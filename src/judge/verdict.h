@@ -50,6 +50,7 @@ typedef enum PlhSubject
 	KIND(DECODING, QUERY, CONTEXTS) \
 	KIND(STATEMENT, QUERY, STATEMENT) \
 	KIND(MALLOC_GROWS, MALLOC, PROCESS) \
+	KIND(MALLOC_REACHED, GROWING, PROCESS)	/* it can be reached: a cache? */ \
 	KIND(MAPPED_GROWS, MAPPED, PROCESS) \
 	KIND(OUTSIDE_GROWS, MALLOC, PROCESS)	/* malloc does not tell what it has */ \
 	KIND(MALLOC_KEEPS, FREED, PROCESS) \
@@ -62,6 +63,15 @@ typedef enum PlhKind
 #undef PLH_KIND_OF
 	PLH_KINDS					/* how many there are */
 } PlhKind;
+
+/* What a verdict on sites rests on. */
+typedef enum PlhBasis
+{
+	PLH_BY_FIGURES,				/* their course, as far as it is known */
+	PLH_BY_LOSS,				/* a proof of what is lost, alone */
+	PLH_BY_REACH				/* both: it grows as a leak does, but can be
+								 * reached */
+} PlhBasis;
 
 /* How fast something grows; none: it does not, or that is not known. */
 typedef struct PlhRate

@@ -498,6 +498,7 @@ plh_advice_on_finding(PlhSaid *said, const PlhFinding *finding,
 			say_cancelling(said, image);
 			break;
 		case PLH_KIND_MALLOC_GROWS:
+		case PLH_KIND_MALLOC_REACHED:
 			advise_on_malloc(said, image, statement->may_run);
 			break;
 		case PLH_KIND_MAPPED_GROWS:

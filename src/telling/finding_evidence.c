@@ -72,6 +72,7 @@ plh_finding_evidence_say(PlhSaid *said, const PlhFinding *finding, const PlhFoun
 			plh_statement_evidence_say(said, finding, in, origin);
 			break;
 		case PLH_KIND_MALLOC_GROWS:
+		case PLH_KIND_MALLOC_REACHED:
 			plh_process_evidence_say_malloc(said, finding, image, &holder);
 			break;
 		case PLH_KIND_MAPPED_GROWS:

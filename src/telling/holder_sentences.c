@@ -21,6 +21,7 @@ plh_holder_sentences_of(const PlhFinding *finding, const PlhProfileImage *image)
 	const PlhFamilyAccount *family = plh_finding_family(finding);
 
 	if (finding->kind != PLH_KIND_STATEMENT && finding->kind != PLH_KIND_MALLOC_GROWS &&
+		finding->kind != PLH_KIND_MALLOC_REACHED &&
 		(family == NULL || family->lasting))
 		return (PlhHolder)
 	{

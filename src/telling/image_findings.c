@@ -67,7 +67,7 @@ plh_image_findings_find(const PlhProfileImage *image, PlhSymbols *symbols)
 /*
  * Is it not worth a word?  What fills one of the server's own caches is no leak.  And a cache of
  * the server in which most is an extension's is not full when the server's is.  Each session has
- * some anonymous record types, and only many of them are a fault.
+ * some anonymous record types, and only many of them are a fault.  What is lost always is one.
  */
 static bool
 is_known_cache(const PlhFinding *finding, const PlhListedSite *listed)
@@ -76,6 +76,8 @@ is_known_cache(const PlhFinding *finding, const PlhListedSite *listed)
 	const PlhFrameText *site = &stack->frames[stack->site_frame];
 	const PlhFamily *family = plh_site_family(stack);
 
+	if (plh_finding_is_lost(finding))
+		return false;
 	if (family != NULL && family->kind == PLH_FAMILY_CACHE)
 		return finding->bytes < PLH_SUSPECT_LARGE_BYTES;
 	if (plh_finding_subject(finding) == PLH_SUBJECT_SITE)

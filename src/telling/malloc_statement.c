@@ -109,7 +109,7 @@ grown_while_ran(PlhKind kind)
 		return PLH_SAYS_kept_while_ran;
 	if (kind == PLH_KIND_OUTSIDE_GROWS)
 		return PLH_SAYS_outside_while_ran;
-	return kind == PLH_KIND_MALLOC_GROWS ? PLH_SAYS_malloc_while_ran : PLH_SAYS_mapped_while_ran;
+	return kind == PLH_KIND_MAPPED_GROWS ? PLH_SAYS_mapped_while_ran : PLH_SAYS_malloc_while_ran;
 }
 
 /* What was counted since then of what the finding is about. */
@@ -189,7 +189,7 @@ plh_malloc_statement_find(const PlhFinding *finding, const PlhProfileImage *imag
 	if (!plh_finding_is_outside(finding) && finding->kind != PLH_KIND_MALLOC_KEEPS)
 		return found;
 	find_by_activity(&found, finding, image);
-	if (finding->kind == PLH_KIND_MALLOC_GROWS || finding->kind == PLH_KIND_OUTSIDE_GROWS)
+	if (plh_finding_is_outside(finding) && finding->kind != PLH_KIND_MAPPED_GROWS)
 		find_sampled(&found, finding, image);
 	return found;
 }

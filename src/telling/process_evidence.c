@@ -48,6 +48,8 @@ plh_process_evidence_say_outside(PlhSaid *said, const PlhFinding *finding,
 	static const PlhSentence sentences[PLH_KINDS][3] = {
 		[PLH_KIND_MALLOC_GROWS] =
 		{PLH_SAYS_malloc_large_once, PLH_SAYS_malloc_large, PLH_SAYS_malloc_grown},
+		[PLH_KIND_MALLOC_REACHED] =
+		{PLH_SAYS_malloc_large_once, PLH_SAYS_malloc_large, PLH_SAYS_malloc_grown},
 		[PLH_KIND_MAPPED_GROWS] =
 		{PLH_SAYS_mapped_large_once, PLH_SAYS_mapped_large, PLH_SAYS_mapped_grown},
 		[PLH_KIND_OUTSIDE_GROWS] =

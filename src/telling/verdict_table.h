@@ -53,6 +53,8 @@ KIND_WORDS(STATEMENT, cause_statement, log_statement,
 		   "Neither: the memory of one statement or transaction, freed at its end.")
 KIND_WORDS(MALLOC_GROWS, cause_malloc, log_malloc,
 		   "A leak or a cache outside of memory contexts: memory from malloc that was not given back.")
+KIND_WORDS(MALLOC_REACHED, cause_malloc, log_malloc,
+		   "Not sure yet: it grows outside of memory contexts, and can still be reached, as a cache can.")
 KIND_WORDS(MAPPED_GROWS, cause_mapped, log_mapped,
 		   "A leak or a cache outside of memory contexts: memory that was mapped, and not given back.")
 KIND_WORDS(OUTSIDE_GROWS, cause_outside, log_outside,

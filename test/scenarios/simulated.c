@@ -18,6 +18,7 @@
 #include "sampler/census.h"
 #include "sampler/upkeep.h"
 #include "server.h"
+#include "simulated_proof.h"
 #include "simulated_state.h"
 
 Tree		tree;
@@ -144,6 +145,7 @@ simulated_begin(uint64 seed, const Ways *ways)
 	simulated.blocks.data.name = PLH_MALLOC_NAME;
 	simulated.blocks.samples = -1;
 	pg_prng_seed(&chance, seed);
+	pg_prng_seed(&simulated.fates, ~seed);
 	tree.top = TopMemoryContext = context_create("TopMemoryContext", NULL);
 	tree.cache = context_create("CacheMemoryContext", tree.top);
 	tree.message = MessageContext = context_create("MessageContext", tree.top);
@@ -177,6 +179,7 @@ simulated_end(void)
 		context_delete(tree.top->firstchild);
 	context_delete(tree.top);
 	free(simulated.samples);
+	simulated_forget_proof();
 	plh_profile_forget();
 	MyProc = NULL;
 }

@@ -144,7 +144,8 @@ take_sample(MemoryContext context, int who, Size size, bool kept)
 	index = new_sample();
 	simulated.samples[index] = (Sample)
 	{
-		site, who, size, draw, tick, shell_of(context)->samples
+		site, who, size, draw, tick, pg_prng_double(&simulated.fates),
+			shell_of(context)->samples
 	};
 	shell_of(context)->samples = index;
 	if (!plh_lifetime_is_lasting(lifetime))

@@ -20,6 +20,7 @@ typedef struct Sample
 	Size		size;
 	PlhDraw		draw;
 	uint32		tick;			/* of its birth */
+	double		fate;			/* 0 to 1: what becomes of it, by chance */
 	int			next;			/* of the same context; -1: none */
 } Sample;
 
@@ -58,6 +59,7 @@ typedef struct Simulated
 	int64		sized_us;		/* when it last asked how large it is */
 	int64		unsampled_bytes;	/* before sampling began */
 	Shell		blocks;			/* sampled ones of malloc; in no tree */
+	pg_prng_state fates;
 	Sample	   *samples;
 	int			sample_count;
 	int			sample_room;
