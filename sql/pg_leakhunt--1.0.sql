@@ -500,6 +500,8 @@ CREATE FUNCTION _pg_leakhunt_suspects(
     OUT process_state text,
     OUT growth_bytes bigint,
     OUT since timestamptz,
+    OUT lost_bytes bigint,
+    OUT held_by text,
     OUT score float8,
     OUT survival float8,
     OUT transactions bigint,
@@ -549,6 +551,10 @@ COMMENT ON COLUMN pg_leakhunt_suspects.growth_bytes IS
 'growth of "bytes" since the baseline, an estimate; null without one. For "mapped", and "malloc" without a call site: since the start of the history, exact; in bytes';
 COMMENT ON COLUMN pg_leakhunt_suspects.since IS
 'start of the time in which growth_bytes was gained: the baseline. For "mapped", and "malloc" without a call site: the start of the history. Null where growth_bytes is null';
+COMMENT ON COLUMN pg_leakhunt_suspects.lost_bytes IS
+'part of what the call site holds that nothing in the process points to, when that was last proven; estimate. Null where nothing was proven, see Proof; in bytes';
+COMMENT ON COLUMN pg_leakhunt_suspects.held_by IS
+'from where most of what is not lost can be reached: a static variable, a hash table, the stack. Null where that is not known';
 COMMENT ON COLUMN pg_leakhunt_suspects.score IS
 'how sure the verdict is, from 0 to 1';
 COMMENT ON COLUMN pg_leakhunt_suspects.survival IS

@@ -559,11 +559,12 @@ static void
 print_fault(uint64 seed, const Result *one, bool is_healthy)
 {
 	if ((one->is_judged && !one->is_named) || one->lost_looks > 0 ||
-		(one->accused & ~NO_ACCUSATION) != 0)
-		printf("seed " UINT64_FORMAT ": %s%s, said %s, named at %.2f, %d of %d looks without, accused 0x%x\n",
+		((one->accused | one->too_early) & ~NO_ACCUSATION) != 0)
+		printf("seed " UINT64_FORMAT ": %s%s, said %s, named at %.2f, %d of %d looks without, accused 0x%x, before it was settled 0x%x\n",
 			   seed, one->is_judged ? "judged" : "not judged",
 			   one->is_named ? " and named" : "", plh_verdict_name(one->verdict),
-			   one->named_at, one->lost_looks, one->right_looks, one->accused);
+			   one->named_at, one->lost_looks, one->right_looks, one->accused,
+			   one->too_early);
 }
 
 int

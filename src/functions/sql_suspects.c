@@ -21,6 +21,7 @@
 #include "report/blamed_code.h"
 #include "report/listed_site.h"
 #include "telling/image_findings.h"
+#include "telling/proven_evidence.h"
 #include "telling/suppression.h"
 #include "telling/told_finding.h"
 
@@ -77,6 +78,7 @@ put_finding(const PlhToldFinding *told, const PlhProfileImage *image, PlhRowSink
 {
 	const PlhProfileHeader *header = image->header;
 	const PlhFinding *finding = told->finding;
+	const PlhProven *proven = plh_proven_evidence_of(finding);
 	bool		is_of_site = plh_finding_subject(finding) == PLH_SUBJECT_SITE;
 	int64		transactions = 0;
 	PlhRow		row = {0};

@@ -42,7 +42,6 @@ typedef struct PlhSitesFound
 	TimestampTz early_at;		/* when that was; 0 = not known */
 	int64		late_epochs;	/* from there to now */
 	TimestampTz last_at;		/* of the last sample; 0 = not known */
-	PlhBasis	basis;			/* of the verdict */
 	PlhProven	proven;			/* of live_bytes */
 	int			part_count;		/* of the largest below, where several call
 								 * sites have one cause; else 0 */
@@ -176,8 +175,7 @@ plh_finding_is_outside(const PlhFinding *finding)
 static inline bool
 plh_finding_is_lost(const PlhFinding *finding)
 {
-	return plh_finding_subject(finding) == PLH_SUBJECT_SITE &&
-		finding->sites.basis == PLH_BY_LOSS;
+	return finding->kind == PLH_KIND_SITE_LOST || finding->kind == PLH_KIND_MALLOC_SITE_LOST;
 }
 
 /* Is it about call sites that go on holding more? */

@@ -306,8 +306,8 @@ is_explained(const PlhFindings *findings, const PlhFinding *process)
 	{
 		const PlhFinding *finding = &findings->list[i];
 
-		if (finding->kind == PLH_KIND_MALLOC_SITE_LEAKS ||
-			(finding->kind == PLH_KIND_SITE_GROWS && finding->sites.is_malloc))
+		if (plh_finding_subject(finding) == PLH_SUBJECT_SITE && finding->sites.is_malloc &&
+			finding->kind != PLH_KIND_SITE_HOLDS && finding->kind != PLH_KIND_SITE_GROWS)
 			explained += (double) finding->bytes +
 				PLH_SUSPECT_MALLOC_ADDS * (double) finding->sites.live_count;
 	}

@@ -74,21 +74,24 @@ accuse_lost(PlhJudgement *judgement, const PlhSuspectFacts *facts)
 }
 
 /*
- * It grows, and can be reached; or it has grown, and rests.  A few transactions may have filled
- * part of a cache, too.
+ * May it be a cache that fills, or a queue?  What a few transactions have left may be the first
+ * part of one, until it has rested for as long as it took.
  */
-static void
-doubt_reached(PlhJudgement *judgement, const PlhSuspectFacts *facts)
+static bool
+may_have_end(const PlhSuspectFacts *facts, const PlhJudgement *judgement)
 {
+	return is_reached(facts) &&
+		(plh_suspect_leaks(facts, judgement) ||
+		 (judgement->verdict == PLH_VERDICT_HELD &&
+		  !plh_suspect_rests(facts, PLH_SUSPECT_REACHED_REST_PART)));
+}
+
+static void
+doubt_reached(PlhJudgement *judgement)
+{
+	judgement->verdict = PLH_VERDICT_GROWING;
 	judgement->basis = PLH_BY_REACH;
 	judgement->score *= PLH_SUSPECT_GROWTH_SCORE;
-	judgement->verdict = PLH_VERDICT_GROWING;
-	if (plh_suspect_rests(facts, PLH_SUSPECT_REACHED_REST_PART) &&
-		facts->live_bytes >= PLH_SUSPECT_LARGE_BYTES)
-	{
-		judgement->verdict = PLH_VERDICT_HELD;
-		judgement->rate = (PlhRate) {0};
-	}
 }
 
 PlhJudgement
@@ -99,7 +102,7 @@ plh_proven_suspect_judge(const PlhSuspectFacts *facts)
 
 	if (plh_proven_suspect_is_lost(facts) && (!leaks || is_reached(facts)))
 		accuse_lost(&judgement, facts);
-	else if ((leaks || judgement.verdict == PLH_VERDICT_HELD) && is_reached(facts))
-		doubt_reached(&judgement, facts);
+	else if (may_have_end(facts, &judgement))
+		doubt_reached(&judgement);
 	return judgement;
 }

@@ -213,18 +213,20 @@ plh_site_suspects_add(PlhJudge *judge, const PlhFinding *finding)
 }
 
 static PlhKind
-kind_of(PlhVerdict verdict)
+kind_of(const PlhJudgement *judgement)
 {
-	switch (verdict)
+	bool		is_lost = judgement->basis == PLH_BY_LOSS;
+
+	switch (judgement->verdict)
 	{
 		case PLH_VERDICT_MALLOC:
-			return PLH_KIND_MALLOC_SITE_LEAKS;
+			return is_lost ? PLH_KIND_MALLOC_SITE_LOST : PLH_KIND_MALLOC_SITE_LEAKS;
 		case PLH_VERDICT_HELD:
 			return PLH_KIND_SITE_HOLDS;
 		case PLH_VERDICT_GROWING:
-			return PLH_KIND_SITE_GROWS;
+			return judgement->basis == PLH_BY_REACH ? PLH_KIND_SITE_REACHED : PLH_KIND_SITE_GROWS;
 		default:
-			return PLH_KIND_SITE_LEAKS;
+			return is_lost ? PLH_KIND_SITE_LOST : PLH_KIND_SITE_LEAKS;
 	}
 }
 
@@ -234,7 +236,7 @@ plh_site_suspects_finding(const PlhSiteRecord *site, const PlhSuspectFacts *fact
 {
 	return (PlhFinding)
 	{
-		.kind = kind_of(judgement->verdict),
+		.kind = kind_of(judgement),
 			.bytes = judgement->bytes,
 			.error_bytes = judgement->error_bytes,
 			.counted_at = facts->counted_to,
@@ -264,7 +266,6 @@ plh_site_suspects_finding(const PlhSiteRecord *site, const PlhSuspectFacts *fact
 				.early_at = facts->early.at,
 				.late_epochs = judgement->late_epochs,
 				.last_at = facts->last_at,
-				.basis = judgement->basis,
 				.proven = facts->proven
 		}
 	};

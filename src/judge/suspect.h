@@ -94,7 +94,7 @@
 #define PLH_SUSPECT_REST_US INT64CONST(5000000)
 #define PLH_SUSPECT_REST_PART 0.5
 
-/* What grew as a leak does, and can be reached, rests when it has done so for this part. */
+/* What a few transactions have left, and can be reached, may be part of what still fills. */
 #define PLH_SUSPECT_REACHED_REST_PART 1.0
 
 /*
@@ -263,6 +263,15 @@ typedef struct PlhSuspectFacts
 	TimestampTz counted_to;		/* when the figures were true */
 	PlhProven	proven;			/* what a proof tells of live_bytes */
 } PlhSuspectFacts;
+
+/* What a verdict on sites rests on. */
+typedef enum PlhBasis
+{
+	PLH_BY_FIGURES,				/* their course, as far as it is known */
+	PLH_BY_LOSS,				/* a proof of what is lost, alone */
+	PLH_BY_REACH				/* both: it grows as a leak does, but can be
+								 * reached */
+} PlhBasis;
 
 typedef struct PlhJudgement
 {

@@ -44,6 +44,9 @@ typedef enum PlhSubject
 	KIND(MALLOC_SITE_LEAKS, MALLOC, SITE) \
 	KIND(SITE_HOLDS, HELD, SITE) \
 	KIND(SITE_GROWS, GROWING, SITE) \
+	KIND(SITE_LOST, LEAK, SITE)	/* nothing points to it */ \
+	KIND(MALLOC_SITE_LOST, MALLOC, SITE) \
+	KIND(SITE_REACHED, GROWING, SITE)	/* as a leak, but it can be reached */ \
 	KIND(CONTEXTS_GROW, CONTEXTS, CONTEXTS) \
 	KIND(CONTEXTS_HOLD, HELD, CONTEXTS) \
 	KIND(CACHE_GROWS, GROWING, CONTEXTS) \
@@ -63,15 +66,6 @@ typedef enum PlhKind
 #undef PLH_KIND_OF
 	PLH_KINDS					/* how many there are */
 } PlhKind;
-
-/* What a verdict on sites rests on. */
-typedef enum PlhBasis
-{
-	PLH_BY_FIGURES,				/* their course, as far as it is known */
-	PLH_BY_LOSS,				/* a proof of what is lost, alone */
-	PLH_BY_REACH				/* both: it grows as a leak does, but can be
-								 * reached */
-} PlhBasis;
 
 /* How fast something grows; none: it does not, or that is not known. */
 typedef struct PlhRate

@@ -23,6 +23,7 @@
 #include "telling/advice.h"
 #include "telling/contexts_advice.h"
 #include "telling/holder_sentences.h"
+#include "telling/proven_evidence.h"
 #include "telling/site_family.h"
 #include "telling/statement_advice.h"
 
@@ -444,6 +445,19 @@ advise_on_held(const PlhAdvised *advised)
 }
 
 static void
+advise_on_growth(const PlhAdvised *advised)
+{
+	const char *holder = plh_proven_evidence_holder(advised->finding);
+
+	if (holder != NULL)
+		PLH_SAY(advised->said, true, look_at_holder,.who = holder);
+	if (advised->image->alive)
+		PLH_SAY(advised->said, true, look_later);
+	else
+		say_end(advised->said, advised->image);
+}
+
+static void
 say_freeing(const PlhAdvised *advised)
 {
 	const PlhFamilyAccount *family = advised->finding->contexts.family;
@@ -481,6 +495,8 @@ plh_advice_on_finding(PlhSaid *said, const PlhFinding *finding,
 	{
 		case PLH_KIND_SITE_LEAKS:
 		case PLH_KIND_MALLOC_SITE_LEAKS:
+		case PLH_KIND_SITE_LOST:
+		case PLH_KIND_MALLOC_SITE_LOST:
 			advise_on_leak(&advised);
 			break;
 		case PLH_KIND_SITE_HOLDS:
@@ -511,12 +527,10 @@ plh_advice_on_finding(PlhSaid *said, const PlhFinding *finding,
 		case PLH_KIND_MALLOC_KEEPS:
 			advise_on_freed(&advised);
 			break;
+		case PLH_KIND_SITE_REACHED:
 		case PLH_KIND_SITE_GROWS:
 		case PLH_KIND_PROCESS_GROWS:
-			if (image->alive)
-				PLH_SAY(said, true, look_later);
-			else
-				say_end(said, image);
+			advise_on_growth(&advised);
 			break;
 		case PLH_KINDS:
 			break;

@@ -50,6 +50,15 @@ plh_finding_evidence_say(PlhSaid *said, const PlhFinding *finding, const PlhFoun
 			plh_site_evidence_say_leak(said, finding, image);
 			plh_share_sentences_say_parts(said, finding, origin->shared, in);
 			break;
+		case PLH_KIND_SITE_LOST:
+		case PLH_KIND_MALLOC_SITE_LOST:
+			plh_site_evidence_say_lost(said, finding, image);
+			plh_share_sentences_say_parts(said, finding, origin->shared, in);
+			break;
+		case PLH_KIND_SITE_REACHED:
+			plh_site_evidence_say_reached(said, finding, image);
+			plh_share_sentences_say_parts(said, finding, origin->shared, in);
+			break;
 		case PLH_KIND_SITE_HOLDS:
 			plh_site_evidence_say_held(said, finding, image);
 			plh_share_sentences_say_parts(said, finding, origin->shared, in);

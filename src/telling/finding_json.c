@@ -9,6 +9,7 @@
 #include "report/json.h"
 #include "telling/finding_json.h"
 #include "telling/moment.h"
+#include "telling/proven_evidence.h"
 #include "telling/verdict_words.h"
 
 static const char *
@@ -63,6 +64,25 @@ put_figures(StringInfo json, const PlhFinding *finding)
 	plh_json_put_number(json, "score_percent", (int64) rint(100 * finding->score));
 }
 
+/* What a proof says of it; nothing without one. */
+static void
+put_proven(StringInfo json, const PlhFinding *finding)
+{
+	const PlhProven *proven = plh_proven_evidence_of(finding);
+
+	if (proven == NULL)
+		return;
+	plh_json_put_open(json, "proven", '{');
+	plh_json_put_time(json, "at", proven->at);
+	plh_json_put_number(json, "lost_bytes", proven->lost_bytes);
+	plh_json_put_number(json, "resettable_bytes", proven->resettable_bytes);
+	plh_json_put_number(json, "held_bytes", proven->held_bytes);
+	plh_json_put_number(json, "holder_bytes", proven->holder_bytes);
+	plh_json_put_text(json, "held_by", plh_proven_evidence_holder(finding));
+	plh_json_put_text(json, "path", plh_proven_evidence_path(finding));
+	plh_json_close(json, '}');
+}
+
 static void
 put_names(StringInfo json, const PlhToldFinding *told)
 {
@@ -104,6 +124,7 @@ put_finding(StringInfo json, const PlhToldFinding *told)
 	plh_json_put_text(json, "verdict", told->verdict);
 	plh_json_put_text(json, "kind", kind_name(told->finding->kind));
 	put_figures(json, told->finding);
+	put_proven(json, told->finding);
 	put_names(json, told);
 	put_shared(json, told->shared);
 	plh_json_put_text(json, "answer", plh_verdict_words_of_kind(told->finding->kind)->answer);

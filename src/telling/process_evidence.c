@@ -12,6 +12,7 @@
 #include "telling/function_shares.h"
 #include "telling/holder_sentences.h"
 #include "telling/process_evidence.h"
+#include "telling/proven_evidence.h"
 #include "telling/site_evidence.h"
 #include "telling/size_sentences.h"
 
@@ -111,6 +112,7 @@ plh_process_evidence_say_malloc(PlhSaid *said, const PlhFinding *finding,
 								const PlhProfileImage *image, const PlhHolder *holder)
 {
 	plh_process_evidence_say_outside(said, finding, image);
+	plh_proven_evidence_say(said, finding, image->alive);
 	plh_site_evidence_say_unwritten(said, finding, image);
 	say_sampled(said, image->header);
 	plh_holder_sentences_say_beside(said, holder);

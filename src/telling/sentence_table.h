@@ -209,6 +209,41 @@ SENTENCE(enlarged_grows, "that grows now",
 		 "What is held keeps growing.", "What was held kept growing.")
 SENTENCE(enlarged_until, "that grew until then",
 		 "What is held kept growing until {since}.", "What was held kept growing until {since}.")
+SENTENCE(left_lost, "part of it is lost",
+		 "{total} allocated here has not been freed.", "{total} allocated here had not been freed.")
+PHRASE(nothing_points, "a proof of now", "Nothing points", "Nothing pointed")
+PHRASE(nothing_pointed, "a proof of another moment", "At {since} nothing pointed", NULL)
+SENTENCE(lost_all, "a proof says that all of it is lost",
+		 "{what} to any of it: no code can use it or free it.",
+		 "{what} to any of it: no code could use it or free it.")
+SENTENCE(lost_part, "the same of a part",
+		 "{what} to {bytes} of it: no code can use or free that.",
+		 "{what} to {bytes} of it: no code could use or free that.")
+SENTENCE(loose_all, "all of it is lost, in a context that can be reset",
+		 "{what} to any of it, but a reset of its memory context frees it.",
+		 "{what} to any of it, but a reset of its memory context would have freed it.")
+SENTENCE(loose_part, "the same of a part",
+		 "{what} to {bytes} of it, but a reset of its memory context frees that.",
+		 "{what} to {bytes} of it, but a reset of its memory context would have freed that.")
+SENTENCE(loose_more, "the same, and another part is lost for good",
+		 "{what} to another {bytes} of it, but a reset of its memory context frees that.",
+		 "{what} to another {bytes} of it, but a reset of its memory context would have freed that.")
+SENTENCE(reached_all, "a proof says who holds it",
+		 "All of it can be reached from {who}.", "All of it could be reached from {who}.")
+SENTENCE(reached_part, "the same of a part",
+		 "{bytes} of it can be reached from {who}.", "{bytes} of it could be reached from {who}.")
+SENTENCE(reached_all_then, "the same at another moment",
+		 "At {since} all of it could be reached from {who}.", NULL)
+SENTENCE(reached_part_then, "the same of a part",
+		 "At {since} {bytes} of it could be reached from {who}.", NULL)
+PHRASE(holder_of_most, "several hold it", "several places, {most} of it from {name}", NULL)
+PHRASE(holder_unnamed, "who holds it has no name", "memory without a name", NULL)
+SENTENCE(reached_by, "the way from the holder is known", "The way to it: {list}.", NULL)
+SENTENCE(unproven, "much came after the proof",
+		 "{bytes} more was allocated later, and is not proven.", NULL)
+SENTENCE(reached_may_end, "it grows as a leak does, but can be reached",
+		 "Below {limit} that may be a cache that fills, or a queue.",
+		 "Below {limit} that may have been a cache that filled, or a queue.")
 SENTENCE(most_unwritten, "most of it takes no memory",
 		 "At the last count most of it had not been written to, so it took less memory than that.", NULL)
 SENTENCE(part_unwritten, "part of it takes no memory",
@@ -559,6 +594,8 @@ SENTENCE(author_of_vacuum, "the same of an autovacuum worker",
 		 "A newer minor release of PostgreSQL may fix it. If not, look at the functions in index expressions.", NULL)
 SENTENCE(author_is_core, "the same of another process",
 		 "A newer minor release of PostgreSQL may fix it. If not, report it to PostgreSQL's developers, with what pg_leakhunt_suspects shows as \"stack\".", NULL)
+SENTENCE(look_at_holder, "what grows, and can be reached",
+		 "See what adds to {who}, and whether anything is ever removed from it.", NULL)
 SENTENCE(no_hurry, "a leak of which most was never written to",
 		 "There is no hurry: most of it was never written to, and takes no memory.", NULL)
 SENTENCE(no_need, "what is held and was never written to",
@@ -990,6 +1027,7 @@ SENTENCE(alike_suspect, "the same, with one",
 
 SECTION("The server's log")
 PHRASE(log_leak, "a leak", "process {pid} leaks memory: {bytes} {cause}", NULL)
+PHRASE(log_lost, "memory to which nothing points", "process {pid} has lost memory: {bytes} {cause}", NULL)
 PHRASE(log_held, "what was left", "process {pid} keeps memory after its transactions: {bytes} {cause}", NULL)
 PHRASE(log_contexts, "contexts that become more, or are many", "process {pid} holds many memory contexts: {bytes} {cause}", NULL)
 PHRASE(log_one_context, "one context of a kind that is known", "process {pid} keeps much memory: {bytes} {cause}", NULL)

@@ -8,8 +8,10 @@
 
 #include "judge/account.h"
 #include "judge/process_kind.h"
+#include "judge/suspect.h"
 #include "profile/site_facts.h"
 #include "report/words.h"
+#include "telling/proven_evidence.h"
 #include "telling/site_evidence.h"
 
 /* Was most of what was allocated freed, as of what is enlarged again and again? */
@@ -116,9 +118,18 @@ say_rounding(PlhSaid *said, const PlhFinding *finding, bool alive)
 }
 
 void
+plh_site_evidence_say_lost(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image)
+{
+	PLH_SAY(said, image->alive, left_lost,.total = plh_words_size(finding->sites.left_bytes));
+	plh_proven_evidence_say(said, finding, image->alive);
+	plh_site_evidence_say_unwritten(said, finding, image);
+}
+
+void
 plh_site_evidence_say_leak(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image)
 {
 	say_left(said, finding, image->alive);
+	plh_proven_evidence_say(said, finding, image->alive);
 	say_rounding(said, finding, image->alive);
 	plh_site_evidence_say_unwritten(said, finding, image);
 	if (finding->sites.transactions <= 1)
@@ -128,10 +139,20 @@ plh_site_evidence_say_leak(PlhSaid *said, const PlhFinding *finding, const PlhPr
 }
 
 void
+plh_site_evidence_say_reached(PlhSaid *said, const PlhFinding *finding,
+							  const PlhProfileImage *image)
+{
+	plh_site_evidence_say_leak(said, finding, image);
+	PLH_SAY(said, image->alive, reached_may_end,
+			.limit = plh_words_size(PLH_SUSPECT_REACHED_BYTES));
+}
+
+void
 plh_site_evidence_say_growth(PlhSaid *said, const PlhFinding *finding, bool alive)
 {
 	PLH_SAY(said, alive, grown,.bytes = plh_words_estimate(finding->bytes, finding->error_bytes),
 			.growth = plh_words_size(finding->growth_bytes));
+	plh_proven_evidence_say(said, finding, alive);
 	say_rounding(said, finding, alive);
 	if (finding->sites.statements > 1)
 		PLH_SAY(said, alive, grown_by_statements,.count = finding->sites.statements);
@@ -157,6 +178,7 @@ plh_site_evidence_say_held(PlhSaid *said, const PlhFinding *finding, const PlhPr
 	else
 		plh_sentences_say(said, finding->sites.statements > 1 ? PLH_SAYS_held_by_statements :
 						  PLH_SAYS_held, image->alive, &fields);
+	plh_proven_evidence_say(said, finding, image->alive);
 	say_rounding(said, finding, image->alive);
 	if (finding->sites.is_over && image->alive)
 		plh_sentences_say(said, PLH_SAYS_held_stays, true, &fields);

@@ -18,6 +18,14 @@ extern void plh_site_evidence_say_unwritten(PlhSaid *said, const PlhFinding *fin
 extern void plh_site_evidence_say_leak(PlhSaid *said, const PlhFinding *finding,
 									   const PlhProfileImage *image);
 
+/* What is lost of it, and what else it holds. */
+extern void plh_site_evidence_say_lost(PlhSaid *said, const PlhFinding *finding,
+									   const PlhProfileImage *image);
+
+/* How it grows, who holds it, and why it is not called a leak. */
+extern void plh_site_evidence_say_reached(PlhSaid *said, const PlhFinding *finding,
+										  const PlhProfileImage *image);
+
 /* Growth since the baseline, and why it is not called a leak. */
 extern void plh_site_evidence_say_growth(PlhSaid *said, const PlhFinding *finding, bool alive);
 

@@ -11,7 +11,7 @@
  */
 
 VERDICT_WORDS(LEAK, "bad",
-			  "memory that a function allocates for the session keeps growing, transaction after transaction",
+			  "memory that a function allocates for the session keeps growing, transaction after transaction, or nothing points to it any more",
 			  "`site` and `stack` name the function: report it to its author. Until it is fixed, limit how long such connections live, or end them from time to time")
 VERDICT_WORDS(QUERY, "bad",
 			  "the running statement or transaction holds far more than work_mem allows",
@@ -31,7 +31,7 @@ VERDICT_WORDS(FREED, "soft",
 			  "malloc has kept at least 64 MB of freed memory for a minute instead of returning it to the system",
 			  "`SELECT pg_leakhunt_trim(pid)`. With glibc and `MALLOC_TRIM_THRESHOLD_=131072` in the server's environment, `malloc` does not raise its thresholds, and returns blocks of 128 kB and more when they are freed")
 VERDICT_WORDS(GROWING, "soft",
-			  "it grows like a cache that fills up, or has grown since your baseline",
+			  "it grows like a cache that fills up, can still be reached, or has grown since your baseline",
 			  "look again later: a leak keeps growing, a cache does not")
 
 KIND_WORDS(SITE_LEAKS, cause_site, log_leak,
@@ -42,6 +42,12 @@ KIND_WORDS(SITE_HOLDS, cause_site, log_held,
 		   "It was allocated once and never freed: a cache, or one forgotten object.")
 KIND_WORDS(SITE_GROWS, cause_site, log_growing,
 		   "Not sure yet: it grows, as a leak does, or a cache that still fills.")
+KIND_WORDS(SITE_LOST, cause_site, log_lost,
+		   "A leak: nothing points to it, so that no code can use it or free it.")
+KIND_WORDS(MALLOC_SITE_LOST, cause_site, log_lost,
+		   "A leak outside of memory contexts: nothing points to it, so that no code can free it.")
+KIND_WORDS(SITE_REACHED, cause_site, log_growing,
+		   "Not sure yet: it grows as a leak does, but can still be reached, as in a cache.")
 KIND_WORDS(CONTEXTS_GROW, cause_contexts, log_contexts,
 		   "Objects that pile up, as in a leak: memory contexts of one kind.")
 KIND_WORDS(CONTEXTS_HOLD, cause_contexts, log_contexts,

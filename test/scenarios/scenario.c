@@ -10,6 +10,7 @@
 #include "scenario_memory.h"
 #include "scenario_portals.h"
 #include "scenario_process.h"
+#include "scenario_proof.h"
 #include "scenario_server.h"
 
 /* The deepest that loops lie within one another. */
@@ -171,6 +172,7 @@ run_line(Words *words, int index)
 		named_code_place(words);
 	else if (!scenario_process_do(command, words) &&
 			 !scenario_memory_do(command, words) &&
+			 !scenario_proof_do(command, words) &&
 			 !scenario_portals_do(command, words) &&
 			 !scenario_server_do(command, words) &&
 			 !look(command, words, index))

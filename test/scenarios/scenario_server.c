@@ -24,6 +24,7 @@
 #include "server_limits.h"
 #include "server_memory.h"
 #include "simulated.h"
+#include "simulated_proof.h"
 #include "watch/verdict_watch.h"
 
 #define KEEPER_US INT64CONST(10000000)
@@ -47,6 +48,7 @@ take_image(void)
 {
 	plh_profile->published_bytes = plh_profile->used_bytes;
 	scenario_image = *plh_profile_image_own(plh_profile);
+	scenario_image.proof = simulated_proof();
 	scenario_image.alive = !scenario_process.is_over;
 	scenario_image.crashed = scenario_process.has_crashed;
 }
