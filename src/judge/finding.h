@@ -32,6 +32,7 @@ typedef struct PlhSitesFound
 	int64		live_count;		/* chunks */
 	int64		live_bytes;		/* by samples, which counts may contradict */
 	int64		left_bytes;		/* the same, and no more than was counted */
+	int64		left_error;		/* 95% bound of live_bytes */
 	int64		total_bytes;	/* allocated there, freed or not */
 	int64		spare_bytes;	/* what their chunks take beyond these */
 	int64		transactions;	/* in which there were samples */

@@ -449,8 +449,10 @@ bound(PlhFinding *finding, int64 most)
 	if (left > most && left > 0)
 		finding->sites.total_bytes = (int64)
 			((double) finding->sites.total_bytes * most / left);
+	plh_proven_bound(&finding->sites.proven, left, most);
 	finding->sites.left_bytes = Min(left, most);
-	finding->bytes = Min(finding->bytes, most);
+	finding->bytes = plh_finding_is_lost(finding) ?
+		plh_proven_lost_for_good(&finding->sites.proven) : Min(finding->bytes, most);
 	finding->growth_bytes = Min(finding->growth_bytes, most);
 }
 

@@ -120,3 +120,17 @@ plh_proven_pool(PlhProven *sum, const PlhProven *site)
 	add(&sum->held_bytes, site->held_bytes);
 	pool_holder(sum, site);
 }
+
+void
+plh_proven_bound(PlhProven *proven, int64 bytes, int64 most)
+{
+	double		part = (double) most / (double) bytes;
+
+	if (bytes <= most || bytes <= 0)
+		return;
+	proven->lost_bytes = part_of(proven->lost_bytes, part);
+	proven->resettable_bytes = part_of(proven->resettable_bytes, part);
+	proven->lost_variance *= part * part;
+	proven->held_bytes = part_of(proven->held_bytes, part);
+	proven->holder_bytes = part_of(proven->holder_bytes, part);
+}

@@ -41,6 +41,9 @@ extern void plh_proven_collect_malloc(PlhProven *proven, const PlhProfileImage *
 /* Add what was proven of a site to a sum, which begins as zeros. */
 extern void plh_proven_pool(PlhProven *sum, const PlhProven *site);
 
+/* What was taken for "bytes" is no more than "most": so its parts are smaller, too. */
+extern void plh_proven_bound(PlhProven *proven, int64 bytes, int64 most);
+
 /* What is lost, and is not freed with a context either. */
 static inline int64
 plh_proven_lost_for_good(const PlhProven *proven)

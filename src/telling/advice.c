@@ -514,7 +514,6 @@ plh_advice_on_finding(PlhSaid *said, const PlhFinding *finding,
 			say_cancelling(said, image);
 			break;
 		case PLH_KIND_MALLOC_GROWS:
-		case PLH_KIND_MALLOC_REACHED:
 			advise_on_malloc(said, image, statement->may_run);
 			break;
 		case PLH_KIND_MAPPED_GROWS:
@@ -528,6 +527,7 @@ plh_advice_on_finding(PlhSaid *said, const PlhFinding *finding,
 			advise_on_freed(&advised);
 			break;
 		case PLH_KIND_SITE_REACHED:
+		case PLH_KIND_MALLOC_REACHED:
 		case PLH_KIND_SITE_GROWS:
 		case PLH_KIND_PROCESS_GROWS:
 			advise_on_growth(&advised);

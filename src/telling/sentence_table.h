@@ -209,8 +209,11 @@ SENTENCE(enlarged_grows, "that grows now",
 		 "What is held keeps growing.", "What was held kept growing.")
 SENTENCE(enlarged_until, "that grew until then",
 		 "What is held kept growing until {since}.", "What was held kept growing until {since}.")
-SENTENCE(left_lost, "part of it is lost",
-		 "{total} allocated here has not been freed.", "{total} allocated here had not been freed.")
+PLURAL(left_lost, "a part of it, or all, is lost",
+	   "{total} allocated here has not been freed.",
+	   "{total} allocated here in at least {count} statements has not been freed.",
+	   "{total} allocated here had not been freed.",
+	   "{total} allocated here in at least {count} statements had not been freed.")
 PHRASE(nothing_points, "a proof of now", "Nothing points", "Nothing pointed")
 PHRASE(nothing_pointed, "a proof of another moment", "At {since} nothing pointed", NULL)
 SENTENCE(lost_all, "a proof says that all of it is lost",

@@ -120,9 +120,20 @@ say_rounding(PlhSaid *said, const PlhFinding *finding, bool alive)
 void
 plh_site_evidence_say_lost(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image)
 {
-	PLH_SAY(said, image->alive, left_lost,.total = plh_words_size(finding->sites.left_bytes));
+	PLH_SAY(said, image->alive, left_lost,.count = Max(finding->sites.statements, 1),
+			.total = plh_words_estimate(finding->sites.left_bytes, finding->sites.left_error));
 	plh_proven_evidence_say(said, finding, image->alive);
 	plh_site_evidence_say_unwritten(said, finding, image);
+}
+
+/* How fast it grew. */
+static void
+say_speed(PlhSaid *said, const PlhFinding *finding, bool alive)
+{
+	if (finding->sites.transactions <= 1)
+		say_rate_of_time(said, finding, alive);
+	else
+		say_rates(said, finding);
 }
 
 void
@@ -132,17 +143,41 @@ plh_site_evidence_say_leak(PlhSaid *said, const PlhFinding *finding, const PlhPr
 	plh_proven_evidence_say(said, finding, image->alive);
 	say_rounding(said, finding, image->alive);
 	plh_site_evidence_say_unwritten(said, finding, image);
-	if (finding->sites.transactions <= 1)
-		say_rate_of_time(said, finding, image->alive);
+	say_speed(said, finding, image->alive);
+}
+
+/* What a few transactions have left, or the one that runs. */
+static void
+say_left_by(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image)
+{
+	const PlhFields fields = {
+		.bytes = plh_words_estimate(finding->bytes, finding->error_bytes),
+		.total = plh_words_size(finding->sites.total_bytes),
+		.count = finding->sites.transactions,
+		.statements = finding->sites.statements,
+		.noun = plh_process_kind_noun(image)
+	};
+
+	if (!finding->sites.is_over)
+		plh_sentences_say(said, PLH_SAYS_held_running, image->alive, &fields);
 	else
-		say_rates(said, finding);
+		plh_sentences_say(said, finding->sites.statements > 1 ? PLH_SAYS_held_by_statements :
+						  PLH_SAYS_held, image->alive, &fields);
 }
 
 void
 plh_site_evidence_say_reached(PlhSaid *said, const PlhFinding *finding,
 							  const PlhProfileImage *image)
 {
-	plh_site_evidence_say_leak(said, finding, image);
+	if (finding->sites.transactions < PLH_SUSPECT_HELD_TRANSACTIONS)
+		say_left_by(said, finding, image);
+	else
+		say_left(said, finding, image->alive);
+	plh_proven_evidence_say(said, finding, image->alive);
+	say_rounding(said, finding, image->alive);
+	plh_site_evidence_say_unwritten(said, finding, image);
+	if (finding->sites.early_epochs > 0 && finding->late_bytes > 0)
+		say_speed(said, finding, image->alive);
 	PLH_SAY(said, image->alive, reached_may_end,
 			.limit = plh_words_size(PLH_SUSPECT_REACHED_BYTES));
 }
@@ -165,22 +200,10 @@ plh_site_evidence_say_growth(PlhSaid *said, const PlhFinding *finding, bool aliv
 void
 plh_site_evidence_say_held(PlhSaid *said, const PlhFinding *finding, const PlhProfileImage *image)
 {
-	const PlhFields fields = {
-		.bytes = plh_words_estimate(finding->bytes, finding->error_bytes),
-		.total = plh_words_size(finding->sites.total_bytes),
-		.count = finding->sites.transactions,
-		.statements = finding->sites.statements,
-		.noun = plh_process_kind_noun(image)
-	};
-
-	if (!finding->sites.is_over)
-		plh_sentences_say(said, PLH_SAYS_held_running, image->alive, &fields);
-	else
-		plh_sentences_say(said, finding->sites.statements > 1 ? PLH_SAYS_held_by_statements :
-						  PLH_SAYS_held, image->alive, &fields);
+	say_left_by(said, finding, image);
 	plh_proven_evidence_say(said, finding, image->alive);
 	say_rounding(said, finding, image->alive);
 	if (finding->sites.is_over && image->alive)
-		plh_sentences_say(said, PLH_SAYS_held_stays, true, &fields);
+		PLH_SAY(said, true, held_stays,.noun = plh_process_kind_noun(image));
 	plh_site_evidence_say_unwritten(said, finding, image);
 }

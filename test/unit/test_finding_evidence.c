@@ -54,6 +54,73 @@ test_sites(void)
 	   "the evidence of growth in many statements tells how many");
 }
 
+/* What is proven of a leak of 100 MB, that many seconds before now. */
+static void
+prove(int64 lost_bytes, int64 resettable_bytes, int64 held_bytes, int seconds_ago)
+{
+	finding.sites.left_bytes = 100 * MB;
+	finding.sites.proven = (PlhProven)
+	{
+		.at = finding.counted_at - seconds_ago * USECS_PER_SEC,.lost_bytes = lost_bytes,
+			.resettable_bytes = resettable_bytes,.held_bytes = held_bytes,
+			.holder_bytes = held_bytes,.holder = "the stack"
+	};
+}
+
+static void
+test_proofs(void)
+{
+	find_leak();
+	prove(100 * MB, 0, 0, 0);
+	ok(says("keeps growing. Nothing points to any of it: no code can use it or free it. It grew by "),
+	   "what is lost as a whole is told");
+	image.alive = false;
+	ok(says("Nothing pointed to any of it: no code could use it or free it."),
+	   "of a process that is gone, in the past");
+	image.alive = true;
+	prove(60 * MB, 20 * MB, 30 * MB, 3600);
+	ok(says("At second 0 nothing pointed to 40000000 B of it: no code can use or free that. At second 0 nothing pointed to another 20000000 B of it, but a reset of its memory context frees that. At second 0 30000000 B of it could be reached from the stack. It grew"),
+	   "each sentence on another moment begins with that");
+	prove(60 * MB, 0, 29 * MB, 3600);
+	ok(says("11000000 B more was allocated later, and is not proven."),
+	   "what came later is not said to be proven");
+	prove(60 * MB, 60 * MB, 40 * MB, 0);
+	ok(says("Nothing points to 60000000 B of it, but a reset of its memory context frees that. 40000000 B of it can be reached from the stack. It grew"),
+	   "what a reset frees is told");
+	prove(100 * MB, 100 * MB, 0, 0);
+	ok(says("Nothing points to any of it, but a reset of its memory context frees it."),
+	   "the same of all");
+	prove(0, 0, 100 * MB, 0);
+	finding.sites.proven.path = "main -> list";
+	ok(says("All of it can be reached from the stack. The way to it: main -> list."),
+	   "who holds it is told, and the way");
+	finding.sites.proven.holder_bytes = 70 * MB;
+	ok(says("All of it can be reached from several places, 70000000 B of it from the stack."),
+	   "of several holders, the one that holds most");
+	finding.sites.proven.holder = NULL;
+	ok(says("All of it can be reached from memory without a name. It grew"),
+	   "a holder may have no name, and then no way from it is told");
+	prove(500000, 0, 99500000, 0);
+	ok(!says("Nothing points") && says("All of it can"), "next to nothing is not told");
+
+	prove(40 * MB, 0, 60 * MB, 0);
+	finding.kind = PLH_KIND_SITE_LOST;
+	finding.sites.statements = 2;
+	ok(says("100000000 B allocated here in at least 2 statements has not been freed. Nothing points to 40000000 B of it: no code can use or free that. 60000000 B of it can be reached from the stack.") &&
+	   !says("keeps growing"), "nothing is said of the growth of what is lost");
+	ok(tells("See which functions the statement calls"), "what to do about it is what to do about a leak");
+	finding.kind = PLH_KIND_SITE_REACHED;
+	finding.sites.statements = 1;
+	ok(says("keeps growing. Nothing points to ") && says("the 100 before. ") &&
+	   says("Below 134217728 B that may be a cache that fills, or a queue."),
+	   "why growth is not called a leak is told");
+	ok(tells("See what adds to the stack, and whether anything is ever removed from it. Look again later"),
+	   "where to look is told");
+	finding.sites.transactions = 1;
+	finding.sites.is_over = true;
+	ok(says("1 finished transaction left 100000000 B "), "of few transactions, that they left it");
+}
+
 /* When caches grew. */
 static void
 test_course_of_cache(void)
@@ -183,6 +250,7 @@ void
 test_finding_evidence(void)
 {
 	test_sites();
+	test_proofs();
 	test_course_of_cache();
 	test_parts();
 	test_names();

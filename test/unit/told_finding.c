@@ -41,6 +41,12 @@ plh_database_text_fit_foreign(const char *text, Size bytes, int encoding)
 	return pnstrdup(text, bytes);
 }
 
+char *
+plh_database_text_fit(const char *text)
+{
+	return pstrdup(text);
+}
+
 void
 plh_listed_site_start(PlhListedSite *listed, const PlhProfileImage *image,
 					  const PlhSiteFacts *facts)
