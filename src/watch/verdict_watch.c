@@ -107,13 +107,13 @@ order_for(Look *look, Oid database)
 }
 
 /*
- * The largest of the findings that pointers may decide: what ends with a statement is no leak, and
+ * The largest of the findings that pointers may decide, or of what begins to be one: what ends with a statement is no leak, and
  * what is outside of contexts and call sites is not looked at.
  */
 static int64
 worth_proving(const PlhFindings *findings)
 {
-	int64		bytes = 0;
+	int64		bytes = findings->begun_bytes;
 
 	for (int i = 0; i < findings->count; i++)
 	{
