@@ -16,6 +16,7 @@ typedef struct Walk
 	PlhHeapContext *context;
 	uint32		number;
 	Size		bytes;			/* of blocks so far */
+	Size		header_bytes;	/* before the keeper, which some count, too */
 } Walk;
 
 static inline uint64
@@ -54,8 +55,8 @@ is_chunk_of(const Walk *walk, uint64 mask, int method, uintptr_t header, uintptr
 }
 
 /*
- * Add a block whose chunks begin behind its header, and note what it adds to the context.  The bytes
- * of a keeper begin with the context.  NULL: it can't be.
+ * Add a block whose chunks begin behind its header, and note what it adds to the context.  A keeper
+ * lies behind the context in the same memory.  NULL: it can't be.
  */
 static PlhHeapBlock *
 add_block(Walk *walk, uintptr_t block, Size header_bytes, uintptr_t used, uintptr_t end,
@@ -72,13 +73,22 @@ add_block(Walk *walk, uintptr_t block, Size header_bytes, uintptr_t used, uintpt
 	};
 
 	if (used < block + header_bytes || used > end || used % 8 != 0 || end % 8 != 0 ||
-		end - whole > walk->context->bytes - walk->bytes)
+		end - block > walk->context->bytes - walk->bytes)
 		return NULL;
-	walk->bytes += end - whole;
+	walk->bytes += end - block;
+	walk->header_bytes += block - whole;
 	added.bytes = read_at(walk, added.start, used - added.start);
 	if (added.bytes == NULL && used > added.start)
 		return NULL;
 	return plh_heap_index_add_block(walk->contexts->index, &added);
+}
+
+/* Do the blocks make what the context says of itself? */
+static bool
+adds_up(const Walk *walk)
+{
+	return walk->bytes == walk->context->bytes ||
+		walk->bytes + walk->header_bytes == walk->context->bytes;
 }
 
 /* A context whose header is no part of a block; addresses of it must be found all the same. */
@@ -172,7 +182,7 @@ walk_set(Walk *walk)
 		previous = block;
 		block = word_at(bytes, PLH_HEAP_SET_BLOCK_NEXT);
 	}
-	return walk->bytes == walk->context->bytes;
+	return adds_up(walk);
 }
 
 /* 15: size, block, and context, or none where it is free */
@@ -254,7 +264,7 @@ walk_generation(Walk *walk)
 {
 	return walk_ring(walk, walk->context->address + walk->contexts->layout->generation_blocks, 0,
 					 visit_generation_block) &&
-		walk->bytes == walk->context->bytes;
+		adds_up(walk);
 }
 
 /* Chunks of a bump context have no headers: all of them are held. */
@@ -280,7 +290,7 @@ walk_bump(Walk *walk)
 {
 	return walk_ring(walk, walk->context->address + walk->contexts->layout->bump_blocks, 0,
 					 visit_bump_block) &&
-		walk->bytes == walk->context->bytes;
+		adds_up(walk);
 }
 
 /* What a slab says of its chunks and blocks. */
@@ -382,14 +392,14 @@ walk_slab(Walk *walk)
 	for (uint32 i = 0; i < count; i++)
 		if (!walk_ring(walk, rings + i * 16, layout->slab_block_node, visit_slab_block))
 			return false;
-	return walk->bytes == walk->context->bytes && add_header(walk, rings + count * 16 -
+	return adds_up(walk) && add_header(walk, rings + count * 16 -
 															 walk->context->address);
 }
 
 bool
 plh_heap_blocks_walk(PlhHeapContexts *contexts, uint32 number)
 {
-	Walk		walk = {contexts, &contexts->list[number], number, 0};
+	Walk		walk = {contexts, &contexts->list[number], number};
 
 	switch (walk.context->kind)
 	{
@@ -410,7 +420,7 @@ plh_heap_blocks_walk(PlhHeapContexts *contexts, uint32 number)
 bool
 plh_heap_blocks_take_free(PlhHeapContexts *contexts, uint32 number)
 {
-	Walk		walk = {contexts, &contexts->list[number], number, 0};
+	Walk		walk = {contexts, &contexts->list[number], number};
 	const char *header;
 
 	if (walk.context->kind != PLH_HEAP_ALLOC_SET || contexts->layout->method_bits == 0)

@@ -337,6 +337,15 @@ plh_proof_groups_found(void *arg, const PlhHeapFound *found)
 }
 
 static void
+show_content(PlhProofGroups *groups, Group *group, const PlhHeapChunk *chunk)
+{
+	PlhHeapLook look = plh_heap_kinds_look(groups->contexts, &groups->tags, chunk);
+
+	group->look.text = look.text;
+	group->look.text_bytes = look.text_bytes;
+}
+
+static void
 add_lost(PlhProofGroups *groups, const PlhHeapChunk *chunk)
 {
 	int64		bytes = chunk->end - chunk->start;
@@ -350,6 +359,10 @@ add_lost(PlhProofGroups *groups, const PlhHeapChunk *chunk)
 	groups->sums.resettable_bytes += resettable;
 	if (group == NULL)
 		return;
+
+	/* what a chunk says that is lost tells more than what others do */
+	if (group->told.lost_chunks == 0)
+		show_content(groups, group, chunk);
 	group->told.chunks++;
 	group->told.bytes += bytes;
 	group->told.lost_chunks++;
@@ -489,7 +502,8 @@ plh_proof_groups_finish(PlhProofGroups *groups, const PlhHeapRoots *roots, Size 
 	{
 		Group	   *group = &groups->list[i];
 
-		if (group->told.lost_bytes == 0 && group->told.bytes < HELD_BYTES)
+		if (group->told.site == 0 && group->told.lost_bytes == 0 &&
+			group->told.bytes < HELD_BYTES)
 			continue;
 		if (told == PLH_PROOF_GROUPS)
 		{

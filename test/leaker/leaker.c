@@ -342,8 +342,8 @@ typedef struct Link
 /* What holds the chunks of the functions below, each in its way. */
 static Link *held_list;
 static HTAB *held_table;
-static char *held_inside;
-static uint64 held_tagged;
+static char *volatile held_inside;
+static volatile uint64 held_tagged;
 
 /* hold_in_list(bytes int, times bigint): each chunk points to the one before */
 Datum
