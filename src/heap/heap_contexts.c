@@ -9,6 +9,7 @@
  */
 #include "postgres.h"
 
+#include "heap/heap.h"
 #include "heap/heap_blocks.h"
 #include "heap/heap_contexts.h"
 

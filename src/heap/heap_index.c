@@ -6,6 +6,7 @@
 
 #include "port/pg_bitutils.h"
 
+#include "heap/heap.h"
 #include "heap/heap_index.h"
 #include "heap/heap_memory.h"
 

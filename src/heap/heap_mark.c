@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <signal.h>
 
+#include "heap/heap.h"
 #include "heap/heap_mark.h"
 
 #define PAGE ((Size) 4096)

@@ -4,23 +4,13 @@
  */
 #include "postgres.h"
 
-#include <sys/mman.h>
-
 #include "base/mappings.h"
+#include "heap/heap.h"
 #include "heap/heap_memory.h"
 
 /* A process has as many mappings as this at most, by the kernel's default. */
 #define MAX_SEGMENTS 70000
 #define MAPS_BYTES ((Size) 16 * 1024 * 1024)
-
-void *
-plh_heap_reserve(Size bytes)
-{
-	void	   *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-							  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return memory == MAP_FAILED ? NULL : memory;
-}
 
 static bool
 is_device(const char *path)

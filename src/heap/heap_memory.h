@@ -32,9 +32,6 @@ typedef struct PlhHeapMemory
 	uint32		last;			/* that was looked at */
 } PlhHeapMemory;
 
-/* Private address space that takes memory where it is written to; NULL: there is none. */
-extern void *plh_heap_reserve(Size bytes);
-
 /* This process' own segments.  Returns false if they can't be listed. */
 extern bool plh_heap_memory_own(PlhHeapMemory *memory);
 

@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "heap/heap.h"
 #include "heap/heap_roots.h"
 #include "heap/heap_variables.h"
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/whole_io.h"
+#include "heap/heap.h"
 #include "heap/heap_memory.h"
 #include "heap/heap_variables.h"
 

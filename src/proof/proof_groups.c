@@ -7,6 +7,7 @@
 #include "nodes/nodes.h"
 #include "utils/memutils.h"
 
+#include "heap/heap.h"
 #include "profile/profile_file.h"
 #include "proof/proof_groups.h"
 #include "proof/proof_texts.h"

@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "heap/heap.h"
 #include "heap/heap_memory.h"
 #include "profile/proof_layout.h"
 #include "proof/proof_texts.h"
