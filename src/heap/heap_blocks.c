@@ -67,8 +67,8 @@ add_block(Walk *walk, uintptr_t block, Size header_bytes, uintptr_t used, uintpt
 		block < context + PLH_HEAP_KEEPER_WITHIN;
 	uintptr_t	whole = is_keeper ? context : block;
 	PlhHeapBlock added = {
-		.whole = whole, .start = block + header_bytes, .end = used, .whole_end = end,
-		.context = walk->number, .chunk_header = chunk_header,
+		.whole = whole,.start = block + header_bytes,.end = used,.whole_end = end,
+		.context = walk->number,.chunk_header = chunk_header,
 		.flags = is_keeper ? PLH_HEAP_KEEPER : 0
 	};
 
@@ -97,8 +97,8 @@ add_header(Walk *walk, Size bytes)
 {
 	uintptr_t	context = walk->context->address;
 	PlhHeapBlock header = {
-		.whole = context, .start = context + bytes, .end = context + bytes,
-		.whole_end = context + bytes, .context = walk->number, .flags = PLH_HEAP_KEEPER
+		.whole = context,.start = context + bytes,.end = context + bytes,
+		.whole_end = context + bytes,.context = walk->number,.flags = PLH_HEAP_KEEPER
 	};
 
 	return plh_heap_index_add_block(walk->contexts->index, &header) != NULL;
@@ -393,7 +393,7 @@ walk_slab(Walk *walk)
 		if (!walk_ring(walk, rings + i * 16, layout->slab_block_node, visit_slab_block))
 			return false;
 	return adds_up(walk) && add_header(walk, rings + count * 16 -
-															 walk->context->address);
+									   walk->context->address);
 }
 
 bool

@@ -42,8 +42,8 @@ add_context(PlhHeapContexts *contexts, uintptr_t address, uint32 parent, uintptr
 	context = &contexts->list[contexts->count++];
 	*context = (PlhHeapContext)
 	{
-		.address = address, .parent = parent, .kind = PLH_HEAP_KINDS,
-			.name = word_at(header, PLH_HEAP_NAME), .ident = word_at(header, PLH_HEAP_IDENT),
+		.address = address,.parent = parent,.kind = PLH_HEAP_KINDS,
+			.name = word_at(header, PLH_HEAP_NAME),.ident = word_at(header, PLH_HEAP_IDENT),
 			.bytes = word_at(header, PLH_HEAP_MEM_ALLOCATED)
 	};
 	memcpy(&tag, header, sizeof(tag));
@@ -119,7 +119,7 @@ plh_heap_contexts_walk(PlhHeapContexts *contexts, const PlhHeapLayout *layout,
 
 	*contexts = (PlhHeapContexts)
 	{
-		.layout = layout, .memory = memory, .index = index, .room = room,
+		.layout = layout,.memory = memory,.index = index,.room = room,
 			.list = plh_heap_reserve(room * sizeof(PlhHeapContext))
 	};
 	if (contexts->list == NULL || !add_context(contexts, top, PLH_HEAP_NO_CONTEXT, 0))

@@ -11,7 +11,8 @@
 #define PLH_HEAP_NO_CONTEXT PG_UINT32_MAX
 
 /* What is known of a context. */
-#define PLH_HEAP_CLOSED 0x1		/* it is not what its layout says: all in it is held */
+#define PLH_HEAP_CLOSED 0x1		/* it is not what its layout says: all in it
+								 * is held */
 #define PLH_HEAP_KNOWN 0x2		/* somebody has its address */
 #define PLH_HEAP_USED 0x4		/* a chunk of it was found */
 #define PLH_HEAP_NAMED 0x8		/* its header was looked at */

@@ -9,7 +9,8 @@
 #pragma once
 
 /* What a block is. */
-#define PLH_HEAP_KEEPER 0x1		/* its memory begins with the header of its context */
+#define PLH_HEAP_KEEPER 0x1		/* its memory begins with the header of its
+								 * context */
 #define PLH_HEAP_UNSURE 0x2		/* chunks may be free: all are held */
 
 typedef struct PlhHeapBlock

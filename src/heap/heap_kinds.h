@@ -10,10 +10,13 @@ typedef enum PlhHeapChunkKind
 {
 	PLH_HEAP_CHUNK_OTHER,
 	PLH_HEAP_CHUNK_ZEROS,
-	PLH_HEAP_CHUNK_TEXT,		/* printable from its start to a NUL or its end */
+	PLH_HEAP_CHUNK_TEXT,		/* printable from its start to a NUL or its
+								 * end */
 	PLH_HEAP_CHUNK_LIST,		/* a List of the server's, proven */
-	PLH_HEAP_CHUNK_HASH_TABLE,	/* a hash table of the server's (dynahash), proven */
-	PLH_HEAP_CHUNK_NODE,		/* begins like a node of the server's, by its tag */
+	PLH_HEAP_CHUNK_HASH_TABLE,	/* a hash table of the server's (dynahash),
+								 * proven */
+	PLH_HEAP_CHUNK_NODE,		/* begins like a node of the server's, by its
+								 * tag */
 	PLH_HEAP_CHUNK_FUNCTION		/* begins with the address of code */
 } PlhHeapChunkKind;
 
@@ -21,7 +24,8 @@ typedef struct PlhHeapLook
 {
 	PlhHeapChunkKind kind;
 	uint32		tag;			/* of a node or list */
-	const char *text;			/* of a text, or a hash table's name; not ended */
+	const char *text;			/* of a text, or a hash table's name; not
+								 * ended */
 	Size		text_bytes;
 } PlhHeapLook;
 

@@ -18,24 +18,24 @@
 #define OWN_TAGS {T_AllocSetContext, T_GenerationContext, T_SlabContext, BUMP_TAG}
 
 static const PlhHeapLayout layout_15 = {
-	.major = 15, .tags = OWN_TAGS,
-	.generation_blocks = 136, .generation_block_size = 16, .generation_block_free = 28,
-	.generation_block_used = 32, .generation_block_bytes = 48,
-	.slab_blocks = 128, .slab_block_node = 0, .slab_block_bytes = 24
+	.major = 15,.tags = OWN_TAGS,
+	.generation_blocks = 136,.generation_block_size = 16,.generation_block_free = 28,
+	.generation_block_used = 32,.generation_block_bytes = 48,
+	.slab_blocks = 128,.slab_block_node = 0,.slab_block_bytes = 24
 };
 
 static const PlhHeapLayout layout_16 = {
-	.major = 16, .tags = OWN_TAGS, .method_bits = 3,
-	.generation_blocks = 120, .generation_block_size = 24, .generation_block_free = 36,
-	.generation_block_used = 40, .generation_block_bytes = 56,
-	.slab_blocks = 104, .slab_block_node = 32, .slab_block_bytes = 48
+	.major = 16,.tags = OWN_TAGS,.method_bits = 3,
+	.generation_blocks = 120,.generation_block_size = 24,.generation_block_free = 36,
+	.generation_block_used = 40,.generation_block_bytes = 56,
+	.slab_blocks = 104,.slab_block_node = 32,.slab_block_bytes = 48
 };
 
 static const PlhHeapLayout layout_17 = {
-	.major = 17, .tags = OWN_TAGS, .method_bits = 4,
-	.generation_blocks = 112, .generation_block_size = 24, .generation_block_free = 36,
-	.generation_block_used = 40, .generation_block_bytes = 56,
-	.slab_blocks = 104, .slab_block_node = 32, .slab_block_bytes = 48,
+	.major = 17,.tags = OWN_TAGS,.method_bits = 4,
+	.generation_blocks = 112,.generation_block_size = 24,.generation_block_free = 36,
+	.generation_block_used = 40,.generation_block_bytes = 56,
+	.slab_blocks = 104,.slab_block_node = 32,.slab_block_bytes = 48,
 	.bump_blocks = 96
 };
 

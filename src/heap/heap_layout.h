@@ -55,7 +55,8 @@ typedef enum PlhHeapKind
 typedef struct PlhHeapLayout
 {
 	int			major;			/* version of PostgreSQL */
-	uint32		tags[PLH_HEAP_KINDS];	/* NodeTag of each kind; 0: there is none */
+	uint32		tags[PLH_HEAP_KINDS];	/* NodeTag of each kind; 0: there is
+										 * none */
 	int			method_bits;	/* 0: chunks point to their contexts */
 
 	/* a generation context and its blocks */

@@ -161,7 +161,7 @@ look_again(PlhHeapMark *mark, Position *position)
 static void
 follow(PlhHeapMark *mark, uint32 root, uintptr_t first)
 {
-	Position	position = {.root = root, .first = first};
+	Position	position = {.root = root,.first = first};
 
 	mark->is_following = true;
 	while (mark->waiting_count > 0)

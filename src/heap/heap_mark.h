@@ -15,7 +15,8 @@ typedef struct PlhHeapFound
 	const PlhHeapChunk *chunk;
 	uint32		root;
 	uintptr_t	first;			/* the chunk that the root points to */
-	uintptr_t	from;			/* the chunk that points to it; 0: the root does */
+	uintptr_t	from;			/* the chunk that points to it; 0: the root
+								 * does */
 } PlhHeapFound;
 
 typedef struct PlhHeapMark
@@ -30,8 +31,8 @@ typedef struct PlhHeapMark
 	bool		has_failed;		/* a chunk could not be read */
 	uint64		unreadable_pages;	/* of roots: nobody can read them */
 	void		(*found) (void *arg, const PlhHeapFound *found);
-	uint32		(*root_of) (void *arg, uintptr_t word);	/* number of the root at that
-														 * place */
+	uint32		(*root_of) (void *arg, uintptr_t word); /* number of the root at
+														 * that place */
 	void	   *arg;
 } PlhHeapMark;
 

@@ -57,7 +57,7 @@ plh_heap_memory_own(PlhHeapMemory *memory)
 		return false;
 	*memory = (PlhHeapMemory)
 	{
-		.segments = segments, .room = MAX_SEGMENTS
+		.segments = segments,.room = MAX_SEGMENTS
 	};
 	while (plh_mappings_next(&rest, &mapping))
 	{

@@ -8,8 +8,10 @@
 #pragma once
 
 /* What a segment is. */
-#define PLH_HEAP_ROOT 0x1		/* private and written to: what it points to is held */
-#define PLH_HEAP_CODE 0x2		/* compiled at run time: has addresses at any byte */
+#define PLH_HEAP_ROOT 0x1		/* private and written to: what it points to
+								 * is held */
+#define PLH_HEAP_CODE 0x2		/* compiled at run time: has addresses at any
+								 * byte */
 #define PLH_HEAP_STACK 0x4		/* of the main thread */
 #define PLH_HEAP_FILE 0x8		/* of a binary: its variables */
 #define PLH_HEAP_RUNS 0x10		/* its code */

@@ -55,7 +55,7 @@ root_at(PlhHeapRoots *roots, uintptr_t address, const char *name)
 	root = &roots->list[roots->count];
 	*root = (PlhHeapRoot)
 	{
-		.kind = roots->kind, .context = roots->context, .address = address, .name = name,
+		.kind = roots->kind,.context = roots->context,.address = address,.name = name,
 			.path = roots->binary != NULL ? roots->binary->path : ""
 	};
 	return roots->count++;
@@ -286,7 +286,7 @@ make_roots(PlhHeapMark *mark, uintptr_t stack)
 		return NULL;
 	roots->list[MAX_ROOTS - 1] = (PlhHeapRoot)
 	{
-		.kind = PLH_HEAP_BY_OTHER, .path = ""
+		.kind = PLH_HEAP_BY_OTHER,.path = ""
 	};
 	return roots;
 }

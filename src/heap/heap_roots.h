@@ -23,7 +23,8 @@ typedef struct PlhHeapRoot
 {
 	PlhHeapRootKind kind;
 	uint32		context;		/* number, of a header */
-	uintptr_t	address;		/* of the variable, or of its word; 0: of all others */
+	uintptr_t	address;		/* of the variable, or of its word; 0: of all
+								 * others */
 	const char *path;			/* of its binary */
 	const char *name;			/* of the variable; NULL: it has none */
 	int64		chunks;			/* that were found from here first */

@@ -28,7 +28,7 @@ read_part(int fd, void *part, Size bytes, uint64 offset)
 }
 
 static int
-open_binary(const char *path, Elf64_Ehdr *header)
+open_binary(const char *path, Elf64_Ehdr * header)
 {
 	int			fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
@@ -78,7 +78,7 @@ plh_heap_variables_place(PlhHeapVariables *variables, const char *path, uintptr_
 
 /* A table of a file, in memory of its own; NULL: it can't be read. */
 static void *
-read_table(int fd, const Elf64_Shdr *section)
+read_table(int fd, const Elf64_Shdr * section)
 {
 	void	   *table;
 
@@ -98,8 +98,8 @@ read_table(int fd, const Elf64_Shdr *section)
 
 /* Take the variables out of a table of symbols. */
 static bool
-take_symbols(PlhHeapVariables *variables, int fd, const Elf64_Shdr *table,
-			 const Elf64_Shdr *names)
+take_symbols(PlhHeapVariables *variables, int fd, const Elf64_Shdr * table,
+			 const Elf64_Shdr * names)
 {
 	const Elf64_Sym *symbols = read_table(fd, table);
 	Size		count = table->sh_size / sizeof(Elf64_Sym);

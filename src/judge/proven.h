@@ -22,8 +22,8 @@ typedef struct PlhProven
 {
 	TimestampTz at;				/* when it was true; 0: nothing is proven */
 	int64		lost_bytes;		/* to which nothing points */
-	int64		resettable_bytes;	/* of these, with a context that somebody can
-									 * still reset */
+	int64		resettable_bytes;	/* of these, with a context that somebody
+									 * can still reset */
 	int64		lost_samples;
 	double		lost_variance;	/* of lost_bytes, in bytes squared */
 	int64		held_bytes;		/* that can be reached */

@@ -70,7 +70,10 @@ accuse_lost(PlhJudgement *judgement, const PlhSuspectFacts *facts)
 	judgement->bytes = plh_proven_lost_for_good(&facts->proven);
 	judgement->error_bytes = (int64) error;
 	judgement->score = Max(0.0, 1.0 - pow(error / (double) judgement->bytes, 2.0));
-	judgement->rate = (PlhRate) {0};
+	judgement->rate = (PlhRate)
+	{
+		0
+	};
 }
 
 /*

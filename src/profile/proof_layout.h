@@ -36,8 +36,10 @@ typedef enum PlhProofOutcome
 	PLH_PROOF_NO_FORK,			/* no process could be forked */
 	PLH_PROOF_NO_MEMORY,		/* the child's memory did not suffice */
 	PLH_PROOF_NO_TIME,			/* nor its time */
-	PLH_PROOF_UNKNOWN_LAYOUT,	/* contexts are not what they are in this version */
-	PLH_PROOF_DIED				/* the child was ended, or memory could not be read */
+	PLH_PROOF_UNKNOWN_LAYOUT,	/* contexts are not what they are in this
+								 * version */
+	PLH_PROOF_DIED				/* the child was ended, or memory could not be
+								 * read */
 #define PLH_PROOF_OUTCOMES (PLH_PROOF_DIED + 1)
 } PlhProofOutcome;
 
@@ -63,7 +65,8 @@ typedef struct PlhProofGroup
 	int64		samples;		/* of a site: found among live ones */
 	int64		lost_samples;
 	double		lost_variance;	/* of lost_bytes, in bytes squared; 0: counted */
-	int64		holder_bytes;	/* of bytes - lost_bytes, what the holder holds */
+	int64		holder_bytes;	/* of bytes - lost_bytes, what the holder
+								 * holds */
 } PlhProofGroup;
 
 typedef struct PlhProof

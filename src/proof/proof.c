@@ -61,7 +61,7 @@ fork_child(void)
 	sigset_t	all_signals;
 	sigset_t	signals;
 	PlhProof	head = {
-		.pid = getpid(), .process_start = plh_profile->process_start,
+		.pid = getpid(),.process_start = plh_profile->process_start,
 		.at = GetCurrentTimestamp()
 	};
 	int64		began_us = plh_clock_us(CLOCK_MONOTONIC);

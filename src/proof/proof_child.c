@@ -140,7 +140,7 @@ prove(PlhProofGroups *groups)
 	PlhHeapMemory memory;
 	PlhHeapIndex index;
 	PlhHeapContexts contexts;
-	PlhHeapMark mark = {.found = plh_proof_groups_found, .arg = groups};
+	PlhHeapMark mark = {.found = plh_proof_groups_found,.arg = groups};
 	PlhHeapRoots *roots;
 	PlhProof   *proof;
 	Size		bytes;

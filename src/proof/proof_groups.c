@@ -203,7 +203,7 @@ is_resettable(PlhProofGroups *groups, uint32 context)
 {
 	if (groups->resettable[context] == 0)
 		groups->resettable[context] = 1 + plh_heap_known_is_resettable(groups->contexts,
-																	  &groups->lasting, context);
+																	   &groups->lasting, context);
 	return groups->resettable[context] == 2;
 }
 

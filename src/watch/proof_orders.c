@@ -44,7 +44,8 @@
 /* Only the keeper uses this. */
 static PLH_SURVIVES_FORK struct
 {
-	int			wanted_pid;		/* of the largest finding in this look; 0: none */
+	int			wanted_pid;		/* of the largest finding in this look; 0:
+								 * none */
 	uint64		wanted_start;
 	int64		wanted_bytes;
 	int64		wanted_memory;	/* of that process */

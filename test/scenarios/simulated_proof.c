@@ -30,7 +30,7 @@ static struct
 	PlhProof   *proof;
 	uint32		text_bytes;
 	char		texts[64 * 1024];
-} proving;
+}			proving;
 
 void
 simulated_fate(int who, const Fate *fate)
@@ -58,7 +58,10 @@ fate_of(int who)
 	for (int i = 0; i < proving.fate_count; i++)
 		if (proving.who[i] == who)
 			return proving.fates[i];
-	return (Fate) {0};
+	return (Fate)
+	{
+		0
+	};
 }
 
 static void
@@ -236,5 +239,8 @@ simulated_forget_proof(void)
 {
 	drop_proof();
 	proving.fate_count = 0;
-	proving.malloc_fate = (Fate) {0};
+	proving.malloc_fate = (Fate)
+	{
+		0
+	};
 }

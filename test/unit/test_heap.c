@@ -287,7 +287,8 @@ test_pointers(void)
 	put(first + 7 * far, BASE + first + 8 * far);	/* by a free chunk */
 	free_of_set(0, first + 7 * far);
 	put(first + 7 * far + 8, BASE + first + 8 * far);
-	make_root(BASE + first + 9 * far - 20); /* the end of the one before, or nothing */
+	make_root(BASE + first + 9 * far - 20); /* the end of the one before, or
+											 * nothing */
 
 	REQUIRE(broken, look() && !is_closed(0));
 	REQUIRE(broken, !is_lost(first) && !is_lost(first + far) && !is_lost(first + 2 * far));
@@ -361,7 +362,10 @@ test_damage(void)
 	Size		child_at = used;
 	Size		child = make_set(0, 4);
 
-	/* a chunk that the damaged context points to is held, though no chunk there is */
+	/*
+	 * a chunk that the damaged context points to is held, though no chunk
+	 * there is
+	 */
 	put(child + step(), BASE + first + step());
 	put(child - (is_old() ? 16 : 8), is_old() ? 4096 : 0);
 	REQUIRE(broken, look() && !is_closed(0) && is_closed(1));

@@ -198,7 +198,7 @@ static union
 {
 	PlhProof	proof;
 	char		bytes[offsetof(PlhProof, groups) + sizeof(PlhProofGroup) + 16];
-} only;
+}			only;
 
 static PlhProofGroup *
 prove_one(void)
