@@ -86,10 +86,15 @@ put_proof(const PlhProof *proof, const PlhProfileImage *image, PlhRowSink *sink)
 	}
 }
 
-/* What was not looked at, or is not shown. */
+/* What it took, what was not looked at, and what is not shown. */
 static void
 tell_rest(const PlhProof *proof)
 {
+	/* for bench/proof */
+	ereport(DEBUG1, (errmsg_internal("proof: stopped %lld us, child %lld us, %lld of %lld bytes",
+									 (long long) proof->fork_us, (long long) proof->child_us,
+									 (long long) proof->child_bytes,
+									 (long long) proof->private_bytes)));
 	if (proof->closed_contexts > 0)
 		ereport(NOTICE, (errmsg("%lld of %lld memory contexts could not be read",
 								(long long) proof->closed_contexts,
