@@ -43,7 +43,18 @@ flags_of(const PlhMapping *mapping)
 	return flags;
 }
 
-/* What was reserved for the list itself is in none, as it is read before. */
+/* What the search itself has noted holds nothing. */
+static bool
+exclude_own(PlhHeapMemory *memory)
+{
+	const PlhHeapRegion *region;
+
+	for (int i = 0; (region = plh_heap_region(i)) != NULL; i++)
+		if (!plh_heap_memory_exclude(memory, region->from, region->to))
+			return false;
+	return true;
+}
+
 bool
 plh_heap_memory_own(PlhHeapMemory *memory)
 {
@@ -71,8 +82,7 @@ plh_heap_memory_own(PlhHeapMemory *memory)
 				mapping.file_offset, flags_of(&mapping)
 		};
 	}
-	return plh_heap_memory_exclude(memory, (uintptr_t) text, (uintptr_t) text + MAPS_BYTES) &&
-		plh_heap_memory_exclude(memory, (uintptr_t) segments, (uintptr_t) (segments + MAX_SEGMENTS));
+	return exclude_own(memory);
 }
 
 /* Cut off what is before an address; the rest becomes the next segment. */

@@ -9,6 +9,7 @@
 
 #include <signal.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -54,7 +55,10 @@ is_working(void)
 	return state.child != 0;
 }
 
-/* All signals are blocked meanwhile, so that no handler runs in the child. */
+/*
+ * All signals are blocked meanwhile, so that no handler runs in the child.  How long that took, the
+ * child learns by memory that both have.
+ */
 static pid_t
 fork_child(void)
 {
@@ -65,6 +69,8 @@ fork_child(void)
 		.at = GetCurrentTimestamp()
 	};
 	int64		began_us = plh_clock_us(CLOCK_MONOTONIC);
+	int64	   *stopped_us = mmap(NULL, sizeof(int64), PROT_READ | PROT_WRITE,
+								  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t		child;
 	int			saved_errno;
 
@@ -76,10 +82,14 @@ fork_child(void)
 	{
 		/* what it allocates is no sample */
 		plh_guard_held = true;
-		head.fork_us = plh_clock_us(CLOCK_MONOTONIC) - began_us;
-		plh_proof_child_run(&head, head.pid, directory_path);
+		plh_proof_child_run(&head, stopped_us, directory_path);
 	}
 	saved_errno = errno;
+	if (stopped_us != MAP_FAILED)
+	{
+		*stopped_us = plh_clock_us(CLOCK_MONOTONIC) - began_us;
+		(void) munmap(stopped_us, sizeof(int64));
+	}
 	sigprocmask(SIG_SETMASK, &signals, NULL);
 	errno = saved_errno;
 	return child;

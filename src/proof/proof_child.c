@@ -36,6 +36,7 @@
 
 /* Of the child: what it writes, and where. */
 static PLH_LARGE PLH_SURVIVES_FORK PlhProof begun;
+static PLH_SURVIVES_FORK const int64 *stopped_us;
 static PLH_SURVIVES_FORK const char *directory_path;
 
 static int64
@@ -83,7 +84,7 @@ fill_head(PlhProof *proof)
 	proof->process_start = begun.process_start;
 	proof->at = begun.at;
 	proof->private_bytes = begun.private_bytes;
-	proof->fork_us = begun.fork_us;
+	proof->fork_us = stopped_us == MAP_FAILED ? 0 : *stopped_us;
 	proof->child_us = own_cpu_us();
 	proof->child_bytes = Max(0, plh_process_facts_rss_anon_bytes(getpid()) - begun.private_bytes);
 }
@@ -166,16 +167,17 @@ prove(PlhProofGroups *groups)
 }
 
 void
-plh_proof_child_run(const PlhProof *head, pid_t parent, const char *directory)
+plh_proof_child_run(const PlhProof *head, const int64 *stopped, const char *directory)
 {
 	PlhProofGroups *groups;
 
 	memcpy(&begun, head, offsetof(PlhProof, groups));
+	stopped_us = stopped;
 	directory_path = directory;
 
 	/* while the profile is mapped */
 	groups = plh_proof_groups_make();
-	plh_detached_child_begin(parent, -1, -1, plh_profile, ADDED_BYTES);
+	plh_detached_child_begin(begun.pid, -1, -1, plh_profile, ADDED_BYTES);
 	if (groups == NULL)
 		end_without(PLH_PROOF_NO_MEMORY, errno);
 	signal(SIGXCPU, end_of_time);

@@ -9,6 +9,9 @@
 
 #include "profile/proof_layout.h"
 
-/* Prove, write the proof into a file of that directory, and exit. */
-extern void plh_proof_child_run(const PlhProof *head, pid_t parent, const char *directory)
+/*
+ * Prove, write the proof into a file of that directory, and exit.  The parent notes how long it has
+ * stood still.
+ */
+extern void plh_proof_child_run(const PlhProof *head, const int64 *stopped, const char *directory)
 			pg_attribute_noreturn();
