@@ -34,6 +34,7 @@ plh_heap_mark_start(PlhHeapMark *mark, PlhHeapContexts *contexts)
 	mark->waiting_room = Max(contexts->index->used_bits / 64 / WAITING_PART, LEAST_WAITING);
 	mark->waiting = plh_heap_reserve(mark->waiting_room * sizeof(uintptr_t));
 	mark->has_overflowed = false;
+	mark->is_observer = false;
 	mark->is_following = false;
 	mark->has_failed = false;
 	mark->unreadable_pages = 0;
@@ -58,7 +59,8 @@ may_be_pointer(const PlhHeapIndex *index, uint64 word)
 static void
 know_context(PlhHeapMark *mark, const PlhHeapBlock *block, uintptr_t address)
 {
-	if (block->whole == address && block->flags & PLH_HEAP_KEEPER)
+	if (block->whole == address && block->flags & PLH_HEAP_KEEPER &&
+		(!mark->is_observer || mark->is_following))
 		mark->contexts->list[block->context].flags |= PLH_HEAP_KNOWN;
 }
 

@@ -27,6 +27,9 @@ typedef struct PlhHeapMark
 	Size		waiting_count;
 	Size		waiting_room;
 	bool		has_overflowed; /* some had no room there */
+	uintptr_t	observer;		/* a variable of the library that looks, which
+								 * notes contexts and does nothing to them */
+	bool		is_observer;	/* its variables are looked at */
 	bool		is_following;
 	bool		has_failed;		/* a chunk could not be read */
 	uint64		unreadable_pages;	/* of roots: nobody can read them */

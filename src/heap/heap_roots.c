@@ -118,6 +118,8 @@ mark_binary(PlhHeapRoots *roots, PlhHeapVariables *binary)
 	const PlhHeapMemory *memory = roots->mark->contexts->memory;
 
 	roots->binary = binary;
+	roots->mark->is_observer = roots->mark->observer >= binary->start &&
+		roots->mark->observer < binary->end;
 	for (uint32 i = 0; i < memory->count; i++)
 	{
 		const PlhHeapSegment *segment = &memory->segments[i];
@@ -128,6 +130,7 @@ mark_binary(PlhHeapRoots *roots, PlhHeapVariables *binary)
 								Min(segment->end, binary->end));
 	}
 	roots->binary = NULL;
+	roots->mark->is_observer = false;
 }
 
 static bool
@@ -240,7 +243,17 @@ mark_stack(PlhHeapRoots *roots, const PlhHeapSegment *segment)
 						Max(segment->start, Min(roots->stack, segment->end)), segment->end);
 }
 
-/* All segments once more: what was marked before has no effect. */
+/* Where a segment goes on behind the variables of a binary, if it begins with these. */
+static uintptr_t
+behind_binary(const PlhHeapRoots *roots, const PlhHeapSegment *segment)
+{
+	for (uint32 i = 0; i < roots->binary_count; i++)
+		if (segment->start >= roots->binaries[i].start && segment->start < roots->binaries[i].end)
+			return Min(roots->binaries[i].end, segment->end);
+	return segment->start;
+}
+
+/* All else that is private. */
 static void
 mark_rest(PlhHeapRoots *roots)
 {
@@ -253,7 +266,7 @@ mark_rest(PlhHeapRoots *roots)
 		if (!(segment->flags & PLH_HEAP_ROOT) || segment->flags & PLH_HEAP_STACK)
 			continue;
 		roots->kind = segment->flags & PLH_HEAP_CODE ? PLH_HEAP_BY_CODE : PLH_HEAP_BY_OTHER;
-		mark_outside_blocks(roots, segment, segment->start, segment->end);
+		mark_outside_blocks(roots, segment, behind_binary(roots, segment), segment->end);
 	}
 }
 

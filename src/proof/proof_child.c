@@ -141,7 +141,9 @@ prove(PlhProofGroups *groups)
 	PlhHeapMemory memory;
 	PlhHeapIndex index;
 	PlhHeapContexts contexts;
-	PlhHeapMark mark = {.found = plh_proof_groups_found,.arg = groups};
+	PlhHeapMark mark = {
+		.found = plh_proof_groups_found,.arg = groups,.observer = (uintptr_t) &begun
+	};
 	PlhHeapRoots *roots;
 	PlhProof   *proof;
 	Size		bytes;
