@@ -85,7 +85,7 @@ pool_holder(PlhProven *sum, const PlhProven *site)
 	}
 }
 
-/* The groups of malloc's blocks are those that live as long as the process, of a site or of none. */
+/* Groups of malloc's blocks are those that live as long as the process, of a site or of none. */
 void
 plh_proven_collect_malloc(PlhProven *proven, const PlhProfileImage *image)
 {

@@ -56,7 +56,8 @@ plh_proven_suspect_is_begun(const PlhSuspectFacts *facts)
 		facts->live_bytes > facts->limit_bytes && facts->epochs >= PLH_SUSPECT_BEGUN_EPOCHS &&
 		plh_sampling_error_bytes(facts->live_variance, facts->live_bytes, facts->live_samples) <=
 		PLH_SUSPECT_LOST_ERROR_PART * (double) facts->live_bytes &&
-		!plh_suspect_rests(facts, PLH_SUSPECT_REST_PART) && !plh_proven_suspect_is_proven(&facts->proven, facts->live_bytes);
+		!plh_suspect_rests(facts, PLH_SUSPECT_REST_PART) &&
+		!plh_proven_suspect_is_proven(&facts->proven, facts->live_bytes);
 }
 
 /* The verdict is on what is lost, and says nothing of the rest, nor of how that grows. */

@@ -212,8 +212,8 @@
 #define PLH_SUSPECT_MISSED_BYTES INT64CONST(1048576)
 
 /*
- * What is lost is known where its error is this part of it at most: of small chunks that takes eight
- * samples, half of what a leak takes.  Where less is known, it may be next to nothing.
+ * What is lost is known where its error is this part of it at most: of small chunks that takes
+ * eight samples, half of what a leak takes.  Where less is known, it may be next to nothing.
  */
 #define PLH_SUSPECT_LOST_ERROR_PART 1.0
 
