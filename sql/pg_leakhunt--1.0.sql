@@ -554,7 +554,7 @@ COMMENT ON COLUMN pg_leakhunt_suspects.since IS
 COMMENT ON COLUMN pg_leakhunt_suspects.lost_bytes IS
 'part of what the call site holds that nothing in the process points to, when that was last proven; estimate. Null where nothing was proven, see Proof; in bytes';
 COMMENT ON COLUMN pg_leakhunt_suspects.held_by IS
-'from where most of what is not lost can be reached: a static variable, a hash table, the stack. Null where that is not known';
+'from where most of what is not lost can be reached: a variable, a hash table, the stack. Null where that is not known';
 COMMENT ON COLUMN pg_leakhunt_suspects.score IS
 'how sure the verdict is, from 0 to 1';
 COMMENT ON COLUMN pg_leakhunt_suspects.survival IS
