@@ -98,7 +98,7 @@ PG_CONFIG ?= pg_config
 OWN_TARGETS = demo test test-long test-all test-stress test-incidents test-fleet test-faults test-kills test-load test-fuzz test-readers test-pages test-sanitizers test-valgrind test-matrix \
 	test-non-pie test-coexistence test-core test-plans test-minors test-random-limit test-contexts test-aarch64 test-published-leaks test-documents test-packages \
 	test-indent test-lint test-scan-build test-cppcheck \
-	test-planted test-hunt bench dist
+	test-planted test-hunt test-lost bench dist
 .PHONY: $(OWN_TARGETS)
 demo:
 	test/demo
@@ -190,6 +190,10 @@ test-published-leaks:
 # Runs the tests of contrib and of Debian's extensions as leak tests; doc/found.md.
 test-hunt:
 	test/hunt/run
+# Proves the sessions that run PostgreSQL's own tests: what they lose is in doc/found.md.
+test-lost:
+	test/lost/run
+	test/lost/moments
 # All errors of all system calls at all rates, in ten minutes; 500 killed processes,
 # in twenty.
 test-faults:
