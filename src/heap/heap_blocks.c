@@ -48,8 +48,9 @@ static bool
 is_chunk_of(const Walk *walk, uint64 mask, int method, uintptr_t header, uintptr_t block)
 {
 	const PlhHeapLayout *layout = walk->contexts->layout;
+	int			told = PLH_HEAP_CHUNK_METHOD(mask, layout);
 
-	return PLH_HEAP_CHUNK_METHOD(mask, layout) == method &&
+	return (told == method || told == method + layout->method_mark) &&
 		(PLH_HEAP_CHUNK_IS_EXTERNAL(mask, layout) ||
 		 PLH_HEAP_CHUNK_OFFSET(mask) == header - block);
 }
@@ -104,8 +105,11 @@ add_header(Walk *walk, Size bytes)
 	return plh_heap_index_add_block(walk->contexts->index, &header) != NULL;
 }
 
+/* More than any block has. */
+#define NO_CHUNK SIZE_MAX
+
 /*
- * One chunk of an AllocSet or a generation context.  Returns its size without header; 0: it is none.
+ * One chunk of an AllocSet or a generation context.  Returns its size without header, or NO_CHUNK.
  */
 typedef Size (*ReadChunk) (const Walk *walk, const char *header, uintptr_t address,
 						   uintptr_t block, const PlhHeapBlock *added, bool *is_free);
@@ -119,10 +123,11 @@ walk_chunks(Walk *walk, const PlhHeapBlock *added, uintptr_t block, ReadChunk re
 	while (at < added->end)
 	{
 		bool		is_free = false;
-		Size		size = added->end - at < header ? 0 :
+		Size		size = added->end - at < header ? NO_CHUNK :
 			read_chunk(walk, added->bytes + (at - added->start), at, block, added, &is_free);
 
-		if (size == 0 || size % 8 != 0 || size > added->end - at - header)
+		/* a generation context has chunks of 0 bytes, too */
+		if (size > added->end - at - header || size % 8 != 0)
 			return false;
 		plh_heap_index_add_chunk(walk->contexts->index, added, at + header, is_free);
 		at += header + size;
@@ -136,7 +141,7 @@ read_set_chunk_15(const Walk *walk, const char *header, uintptr_t address,
 				  uintptr_t block, const PlhHeapBlock *added, bool *is_free)
 {
 	*is_free = word_at(header, 8) != walk->context->address;
-	return word_at(header, 0);
+	return word_at(header, 0) == 0 ? NO_CHUNK : word_at(header, 0);
 }
 
 /* 16 and later: an index of a free list tells the size; a large chunk fills its block */
@@ -148,11 +153,11 @@ read_set_chunk(const Walk *walk, const char *header, uintptr_t address,
 	uint64		mask = word_at(header, 0);
 
 	if (!is_chunk_of(walk, mask, PLH_HEAP_METHOD_ALLOC_SET, address, block))
-		return 0;
+		return NO_CHUNK;
 	if (PLH_HEAP_CHUNK_IS_EXTERNAL(mask, layout))
-		return address == added->start ? added->end - address - sizeof(mask) : 0;
+		return address == added->start ? added->end - address - sizeof(mask) : NO_CHUNK;
 	return PLH_HEAP_CHUNK_VALUE(mask, layout) < PLH_HEAP_SET_FREE_LIST_COUNT ?
-		(Size) 8 << PLH_HEAP_CHUNK_VALUE(mask, layout) : 0;
+		(Size) 8 << PLH_HEAP_CHUNK_VALUE(mask, layout) : NO_CHUNK;
 }
 
 static bool
@@ -192,7 +197,7 @@ read_generation_chunk_15(const Walk *walk, const char *header, uintptr_t address
 {
 	*is_free = word_at(header, 16) == 0;
 	return word_at(header, 8) == block &&
-		(*is_free || word_at(header, 16) == walk->context->address) ? word_at(header, 0) : 0;
+		(*is_free || word_at(header, 16) == walk->context->address) ? word_at(header, 0) : NO_CHUNK;
 }
 
 /* From 16 on nothing tells which chunks are free, but only how many. */
@@ -204,9 +209,9 @@ read_generation_chunk(const Walk *walk, const char *header, uintptr_t address,
 	uint64		mask = word_at(header, 0);
 
 	if (!is_chunk_of(walk, mask, PLH_HEAP_METHOD_GENERATION, address, block))
-		return 0;
+		return NO_CHUNK;
 	if (PLH_HEAP_CHUNK_IS_EXTERNAL(mask, layout))
-		return address == added->start ? added->end - address - sizeof(mask) : 0;
+		return address == added->start ? added->end - address - sizeof(mask) : NO_CHUNK;
 	return PLH_HEAP_CHUNK_VALUE(mask, layout);
 }
 

@@ -32,7 +32,7 @@ static const PlhHeapLayout layout_16 = {
 };
 
 static const PlhHeapLayout layout_17 = {
-	.major = 17,.tags = OWN_TAGS,.method_bits = 4,
+	.major = 17,.tags = OWN_TAGS,.method_bits = 4,.method_mark = PLH_HEAP_METHOD_MARK,
 	.generation_blocks = 112,.generation_block_size = 24,.generation_block_free = 36,
 	.generation_block_used = 40,.generation_block_bytes = 56,
 	.slab_blocks = 104,.slab_block_node = 32,.slab_block_bytes = 48,

@@ -52,12 +52,16 @@ typedef enum PlhHeapKind
 #define PLH_HEAP_METHOD_GENERATION 4
 #define PLH_HEAP_METHOD_SLAB 5
 
+/* From 17 on, a chunk that is a sample has a method of its own, that much above. */
+#define PLH_HEAP_METHOD_MARK 5
+
 typedef struct PlhHeapLayout
 {
 	int			major;			/* version of PostgreSQL */
 	uint32		tags[PLH_HEAP_KINDS];	/* NodeTag of each kind; 0: there is
 										 * none */
 	int			method_bits;	/* 0: chunks point to their contexts */
+	int			method_mark;	/* may be added to a chunk's method; 0: nothing */
 
 	/* a generation context and its blocks */
 	uint16		generation_blocks;

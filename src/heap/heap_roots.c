@@ -235,12 +235,14 @@ mark_names(PlhHeapRoots *roots)
 	}
 }
 
+/* The whole of it, where the process runs on another stack. */
 static void
 mark_stack(PlhHeapRoots *roots, const PlhHeapSegment *segment)
 {
+	bool		is_in_use = roots->stack >= segment->start && roots->stack < segment->end;
+
 	roots->kind = PLH_HEAP_BY_STACK;
-	mark_outside_blocks(roots, segment,
-						Max(segment->start, Min(roots->stack, segment->end)), segment->end);
+	mark_outside_blocks(roots, segment, is_in_use ? roots->stack : segment->start, segment->end);
 }
 
 /* Where a segment goes on behind the variables of a binary, if it begins with these. */

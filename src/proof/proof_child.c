@@ -25,7 +25,12 @@
 #include "profile/shared_directory.h"
 #include "proof/proof_child.h"
 #include "proof/proof_groups.h"
+#include "sampler/chunk_mark.h"
 #include "sampler/live_samples.h"
+
+#if PLH_MARKS_CHUNKS
+StaticAssertDecl(PLH_MARK == PLH_HEAP_METHOD_MARK, "chunks that are samples would not be known as chunks");
+#endif
 
 /* A proof of 1 GB takes some 3 s. */
 #define LEAST_SECONDS 20

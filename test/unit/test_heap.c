@@ -325,6 +325,39 @@ test_other_kinds(void)
 	ok_unbroken(broken, "free chunks of each kind of context are not lost");
 }
 
+/* Headers of chunks that are samples, and of such as have no bytes. */
+static void
+test_headers(void)
+{
+	const char *broken = NULL;
+	Size		set = make_set(0, 4);
+	Size		generation = make_generation(0, 5, 0);
+	Size		header = is_old() ? 24 : 8;
+	Size		before = generation + 2 * (40 + header);
+	Size		block = generation - header - layout->generation_block_bytes;
+
+	/* the third chunk's bytes become its own, of 0, and the next one's */
+	if (is_old())
+	{
+		put(before - 24, 0);
+		put(before, 16);
+		put(before + 8, BASE + block);
+		put(before + 16, get(before - 8));
+	}
+	else
+	{
+		put(before - 8, mask_of(PLH_HEAP_METHOD_GENERATION, 0, before - 8, block));
+		put(before, mask_of(PLH_HEAP_METHOD_GENERATION, 32, before, block));
+		put(set - 8, get(set - 8) + layout->method_mark);
+	}
+	make_root(BASE + generation + 3 * (40 + header));
+	REQUIRE(broken, look() && !is_closed(0) && !is_closed(1));
+	REQUIRE(broken, is_lost(set) && is_lost(generation) && is_lost(before));
+	REQUIRE(broken, is_lost(before + header));
+	REQUIRE(broken, !is_lost(generation + 3 * (40 + header)));
+	ok_unbroken(broken, "chunks that are samples are chunks, and those of 0 bytes, too");
+}
+
 /* Who has a context can free what is lost in it. */
 static void
 test_known_contexts(void)
@@ -409,7 +442,8 @@ test_heap(void)
 	for (int i = 0; i < lengthof(versions); i++)
 	{
 		void		(*const tests[]) (void) = {
-			test_pointers, test_other_kinds, test_known_contexts, test_damage, test_sums
+			test_pointers, test_other_kinds, test_headers, test_known_contexts, test_damage,
+			test_sums
 		};
 
 		for (int test = 0; test < lengthof(tests); test++)
