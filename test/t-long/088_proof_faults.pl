@@ -1,0 +1,78 @@
+# Whatever becomes of the child that proves, its session goes on: no zombie stays, and no
+# file.  PROOFS says how many there are (200).
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use LeakHunt;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+needs_programs('prlimit');
+my $proofs = $ENV{PROOFS} || rounds(200);
+my $node = new_server('main', "$quick_keeper\npg_leakhunt.proof_max_memory = 0\n");
+my $session = $node->background_psql('postgres');
+my $pid = session_pid($session);
+my ($out, $err);
+
+$session->query_safe('SET pg_leakhunt.sample_interval = 1');
+$session->query_safe('SELECT leak_top(200, 100000)');
+
+# The children of the session, and those of them that wait to be looked after.
+sub children
+{
+	my ($states) = @_;
+
+	return grep { my $stat = -e "/proc/$_/stat" ? slurp_file("/proc/$_/stat") : ''; $stat =~ /\) [$states]/ }
+	  split ' ', slurp_file("/proc/$pid/task/$pid/children");
+}
+
+sub prove
+{
+	my ($before) = @_;
+
+	$node->psql('postgres', ($before // '') . "SELECT count(*) > 0 FROM pg_leakhunt_proof($pid)", stdout => \$out, stderr => \$err);
+}
+
+prove();
+is($out, 't', 'the session can be proven');
+
+# Kill the child at any moment of its life, from outside.
+for my $number (1 .. $proofs)
+{
+	my $asking = IPC::Run::start(
+		[ 'psql', '-X', '-q', '-At', '-d', $node->connstr('postgres'), '-c', "SELECT count(*) FROM pg_leakhunt_proof($pid)" ],
+		'>', \my $answer, '2>', \my $problem);
+
+	select(undef, undef, undef, rand() * 0.1);
+	kill 'KILL', children('RSDT');
+	$asking->finish;
+}
+prove();
+is($out, 't', "it can be proven after $proofs were killed");
+is($session->query_safe('SELECT 1'), '1', 'the session goes on');
+
+# Who asks may give up.
+prove("SET statement_timeout = 1; ") for 1 .. $proofs / 10;
+prove();
+is($out, 't', 'it can be proven when others have given up');
+
+# The process may not fork.
+my ($limit) = `prlimit --pid=$pid --nproc --output=HARD --noheadings` =~ /(\S+)/;
+system_or_bail('prlimit', "--pid=$pid", '--nproc=1:');
+prove();
+is($out, 'f', 'a process that cannot fork is not proven');
+like($err, qr/WARNING:  process $pid could not be proven: Resource temporarily unavailable/, 'which it says');
+system_or_bail('prlimit', "--pid=$pid", "--nproc=$limit:");
+$session->query_safe('SELECT leak_top(200, 1000)');
+prove();
+is($out, 't', 'and it is proven once it can');
+
+wait_until(sub { prove(); children('Z') == 0 }, 'no zombie stays');
+$session->quit;
+wait_until(sub { is_gone($pid) }, 'the session ends');
+is(join(' ', grep { /proof/ } map { s{.*/}{}r } glob(profile_directory($node) . '/*')), '', 'no file stays');
+unlike(slurp_file($node->logfile), qr/terminated by signal|PANIC|crash/, 'no process of the server has crashed');
+
+done_testing();
