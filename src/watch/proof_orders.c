@@ -47,7 +47,9 @@ static PLH_SURVIVES_FORK struct
 	int			wanted_pid;		/* of the largest finding in this look; 0:
 								 * none */
 	uint64		wanted_start;
-	int64		wanted_bytes;
+	int64		wanted_bytes;	/* the larger one of these */
+	int64		wanted_finding_bytes;
+	int64		wanted_begun_bytes;
 	int64		wanted_memory;	/* of that process */
 	PlhWatchedProcess *wanted;
 
@@ -57,10 +59,33 @@ static PLH_SURVIVES_FORK struct
 	int64		next_us;		/* the next order may be given then, monotonic */
 }			state;
 
-void
-plh_proof_orders_want(PlhWatchedProcess *process, const PlhProfileHeader *header, int64 bytes)
+/* What is left to be proven right after a proof is nothing new. */
+static void
+note_proof(PlhWatchedProcess *process, const PlhProof *proof, int64 begun_bytes)
 {
-	if (bytes < LEAST_BYTES || bytes / PLH_WATCHED_GROWTH < process->proven_bytes ||
+	if (proof == NULL || proof->at == process->proven_at)
+		return;
+	process->proven_at = proof->at;
+	process->unproven_bytes = begun_bytes;
+}
+
+/* Is it worth a proof, of which the last was made when it had "before" bytes? */
+static bool
+is_worth_it(int64 bytes, int64 before)
+{
+	return bytes >= LEAST_BYTES && bytes / PLH_WATCHED_GROWTH >= before;
+}
+
+void
+plh_proof_orders_want(PlhWatchedProcess *process, const PlhProfileImage *image,
+					  int64 finding_bytes, int64 begun_bytes)
+{
+	const PlhProfileHeader *header = image->header;
+	int64		bytes = Max(finding_bytes, begun_bytes);
+
+	note_proof(process, image->proof, begun_bytes);
+	if ((!is_worth_it(finding_bytes, process->proven_bytes) &&
+		 !is_worth_it(begun_bytes, process->unproven_bytes)) ||
 		header->own_bytes > (int64) plh_proof_max_memory * 1024)
 		return;
 
@@ -71,6 +96,8 @@ plh_proof_orders_want(PlhWatchedProcess *process, const PlhProfileHeader *header
 	state.wanted_pid = header->pid;
 	state.wanted_start = header->process_start;
 	state.wanted_bytes = bytes;
+	state.wanted_finding_bytes = finding_bytes;
+	state.wanted_begun_bytes = begun_bytes;
 	state.wanted_memory = header->own_bytes;
 	state.wanted = process;
 }
@@ -117,7 +144,8 @@ order(void)
 {
 	uint32		request = plh_errands_ask(PLH_ERRAND_PROVE, state.wanted_pid);
 
-	state.wanted->proven_bytes = state.wanted_bytes;
+	state.wanted->proven_bytes = Max(state.wanted->proven_bytes, state.wanted_finding_bytes);
+	state.wanted->unproven_bytes = Max(state.wanted->unproven_bytes, state.wanted_begun_bytes);
 	pause_for(LEAST_US + (state.wanted_memory >> 20) * GB_US / 1024);
 	if (request == 0 || SendProcSignal(state.wanted_pid, PLH_DOORBELL, -1) != 0)
 		return;

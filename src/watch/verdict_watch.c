@@ -107,13 +107,13 @@ order_for(Look *look, Oid database)
 }
 
 /*
- * The largest of the findings that pointers may decide, or of what begins to be one: what ends with a statement is no leak, and
+ * The largest of the findings that pointers may decide: what ends with a statement is no leak, and
  * what is outside of contexts and call sites is not looked at.
  */
 static int64
 worth_proving(const PlhFindings *findings)
 {
-	int64		bytes = findings->begun_bytes;
+	int64		bytes = 0;
 
 	for (int i = 0; i < findings->count; i++)
 	{
@@ -140,7 +140,7 @@ judge(PlhProfileImage *image, void *arg)
 	process = plh_watched_processes_find(header, look->now);
 	plh_watched_processes_begin_judgement(process, header, look->now);
 	findings = plh_image_findings_find(image, NULL);
-	plh_proof_orders_want(process, header, worth_proving(findings));
+	plh_proof_orders_want(process, image, worth_proving(findings), findings->begun_bytes);
 	for (int i = 0; i < findings->count; i++)
 	{
 		const PlhFinding *finding = &findings->list[i];

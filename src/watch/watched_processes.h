@@ -36,6 +36,8 @@ typedef struct PlhWatchedProcess
 	TimestampTz census_at;
 	int64		bytes;			/* what it held */
 	int64		proven_bytes;	/* of the finding for which it was proven last */
+	TimestampTz proven_at;		/* of the last proof that was seen */
+	int64		unproven_bytes; /* of what began to be suspect, as of then */
 	bool		awaits;			/* it has a finding that may be told at the
 								 * next look */
 	PlhWatchedFinding findings[PLH_WATCHED_FINDINGS];

@@ -367,7 +367,8 @@ plh_process_facts_rss_anon_bytes(int pid)
 
 /* A scenario says itself when its process is proven. */
 void
-plh_proof_orders_want(PlhWatchedProcess *process, const PlhProfileHeader *header, int64 bytes)
+plh_proof_orders_want(PlhWatchedProcess *process, const PlhProfileImage *image,
+					  int64 finding_bytes, int64 begun_bytes)
 {
 }
 
