@@ -1,13 +1,14 @@
 /*
  * test_shared_memory.c
- *	  Which shared memory a process gives up that reads symbols.
+ *	  Which shared memory a process gives up that has detached itself.
  */
 #include "postgres.h"
 
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "symbols/symbol_server.c"
+#include "base/detached_child.c"
+#include "profile/profile_file.h"
 
 #include "unit_tests.h"
 
@@ -77,7 +78,7 @@ run_child(void)
 	UsedShmemSegAddr = of_server[1];
 	plh_profile = (PlhProfileHeader *) of_server[2];
 
-	if (!unmap_shared_memory())
+	if (!unmap_shared_memory(plh_profile))
 		_exit(101);
 	unlink(link_path);
 	rmdir(directory);
