@@ -263,6 +263,7 @@ CREATE FUNCTION pg_leakhunt_proof(
     OUT bytes bigint,
     OUT lost_chunks bigint,
     OUT lost_bytes bigint,
+    OUT resettable_chunks bigint,
     OUT resettable_bytes bigint,
     OUT held_by text,
     OUT held_by_bytes bigint,
@@ -681,10 +682,12 @@ CREATE FUNCTION pg_leakhunt_check(
     -- columns/check.def
     OUT bytes_per_iteration float8,
     OUT objects_per_iteration float8,
+    OUT proof text,
     OUT context_name text,
     OUT site text,
     OUT routine text,
     OUT stack text[],
+    OUT held_by text,
     OUT failures int,
     OUT failing_allocation bigint,
     OUT failing_site text)

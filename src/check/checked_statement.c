@@ -18,6 +18,7 @@
 #include "utils/resowner.h"
 
 #include "check/checked_statement.h"
+#include "check/proven_loss.h"
 #include "profile/profile_records.h"
 #include "profile/profile_file.h"
 #include "profile/profile_image.h"
@@ -246,4 +247,30 @@ plh_checked_statement_settle(const PlhCheckRun *run)
 {
 	check_nothing_lost(run);
 	InvalidateSystemCaches();
+}
+
+void
+plh_checked_statement_prove(const PlhCheckRun *run, PlhCheckLoss *loss)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(run->memory);
+	const PlhProof *proof = run->plan->prove();
+
+	MemoryContextSwitchTo(caller_context);
+	if (proof == NULL && run->plan->iterations < 2)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("pg_leakhunt_check could not prove what is lost"),
+						errhint("With 2 iterations or more it finds what grows, too, which needs no proof.")));
+	run->check->proof = proof;
+	loss->is_proven = proof != NULL;
+	loss->lost = plh_proven_loss_of(proof, run->memory);
+}
+
+void
+plh_checked_statement_set_loss(PlhLeakHalves *halves, const PlhCheckLoss *start,
+							   const PlhCheckLoss *end)
+{
+	if (!start->is_proven || !end->is_proven)
+		return;
+	halves->lost_at_start = &start->lost;
+	halves->lost_at_end = &end->lost;
 }

@@ -10,6 +10,7 @@
 #include "nodes/pg_list.h"
 
 #include "check/found_leaks.h"
+#include "profile/proof_layout.h"
 #include "sampler/planned_failure.h"
 
 /* What is to fail. */
@@ -23,12 +24,17 @@ typedef enum PlhCheckFail
 /* Tells which allocation is to fail next. */
 typedef void (*PlhFailureTracer) (const PlhPlannedFailure *failure, void *argument);
 
+/* Proves what of this session's memory is lost; NULL, and a WARNING has said why not. */
+typedef const PlhProof *(*PlhProver) (void);
+
 typedef struct PlhLeakCheckPlan
 {
 	const char *query;
-	int			iterations;		/* at least 2 */
+	int			iterations;		/* at least 1; with 1 there is nothing but a
+								 * proof */
 	int			warmup;			/* executions before these */
 	PlhCheckFail fail;
+	PlhProver	prove;
 	PlhFailureTracer trace;		/* NULL: no one asks */
 	void	   *trace_argument;
 	bool		bounded;		/* takes little room for its profile, which
@@ -38,6 +44,7 @@ typedef struct PlhLeakCheckPlan
 typedef struct PlhLeakCheck
 {
 	PlhLeaks	found;			/* in the caller's memory context */
+	const PlhProof *proof;		/* the last one, there as well; NULL: none */
 	int64		malloc_bytes;	/* the least that each iteration adds outside
 								 * of memory contexts, beside the leaks of
 								 * malloc; 0: none for sure */
@@ -51,6 +58,13 @@ typedef struct PlhLeakCheck
 	int64		allocations;	/* that the statement makes, and that may fail */
 	int64		failed;			/* how many of them were made to */
 } PlhLeakCheck;
+
+/* What is lost at some time: without a proof nothing. */
+typedef struct PlhCheckLoss
+{
+	bool		is_proven;
+	PlhHeldSeries lost;
+} PlhCheckLoss;
 
 /* A check that is running. */
 typedef struct PlhCheckRun
@@ -79,6 +93,13 @@ typedef struct PlhExecution
 
 /* Get ready for a look at what is held: the catalog caches are emptied, as they are no leak. */
 extern void plh_checked_statement_settle(const PlhCheckRun *run);
+
+/* Prove what is lost now.  Without a proof a check of one iteration is an ERROR. */
+extern void plh_checked_statement_prove(const PlhCheckRun *run, PlhCheckLoss *loss);
+
+/* Have what is lost at the start and at the end count, if both are proven. */
+extern void plh_checked_statement_set_loss(PlhLeakHalves *halves, const PlhCheckLoss *start,
+										   const PlhCheckLoss *end);
 extern List *plh_checked_statement_parse(const char *text);
 
 /* The statements of a text, as strings.  An ERROR if there are none. */

@@ -1,8 +1,10 @@
 /*
  * found_leaks.c
- *	  What stays behind each time that a statement runs, by two halves of the runs.
+ *	  What stays behind each time that a statement runs: what is lost by a proof, and what grows in
+ *	  two halves of the runs.
  *
- * A site, or a name of contexts, must have gained in the first half and in the second.
+ * What is lost is a leak at once.  Beside that, a site, or a name of contexts, must have gained in
+ * the first half and in the second.  A site may have both.
  */
 #include "postgres.h"
 
@@ -12,10 +14,20 @@
 #include "profile/profile_image.h"
 #include "reader/collections.h"
 
+/* So many words point by chance to what is lost, or to one part in so many of it. */
+#define LEFT_OVER_WORDS 2
+#define LEFT_OVER_PART 16
+
 /* Leaks that there is room for at first, where they come one by one. */
 #define FIRST_ROOM 16
 
-static void
+static int
+lost_sites(const PlhLeakHalves *halves)
+{
+	return halves->lost_at_end != NULL ? halves->lost_at_end->count : 0;
+}
+
+static PlhLeak *
 add_leak(PlhLeaks *found, const PlhSiteRecord *site,
 		 const PlhContextRecord *contexts, int number, PlhHeld gained, int64 runs)
 {
@@ -28,6 +40,7 @@ add_leak(PlhLeaks *found, const PlhSiteRecord *site,
 	leak->bytes = gained.bytes;
 	leak->count = gained.count;
 	leak->runs = runs;
+	return leak;
 }
 
 /* Is there a site in contexts of that name among the leaks? */
@@ -43,6 +56,52 @@ has_site(const PlhLeaks *found, const PlhContextRecord *contexts)
 	return false;
 }
 
+static PlhHeld
+lost_at(const PlhLeakHalves *halves, int number)
+{
+	PlhHeld		nothing = {number};
+
+	return halves->lost_at_end == NULL ? nothing :
+		plh_held_series_gain(halves->lost_at_start, halves->lost_at_end, number);
+}
+
+/*
+ * Beside what a site has lost it holds so much more: does it only by chance?  A few words of any
+ * process are left over, and may point to the last chunks that were lost, or to those that are where
+ * another one was.
+ */
+static bool
+is_by_chance(PlhHeld held, PlhHeld lost)
+{
+	return held.count <= lost.count &&
+		held.count <= Max(LEFT_OVER_WORDS, lost.count / LEFT_OVER_PART);
+}
+
+/* Find the sites of which more is lost than at the start. */
+static void
+find_lost(PlhLeaks *found, const PlhLeakHalves *halves, int64 runs)
+{
+	PlhProfileImage *image = plh_profile_image_own(plh_profile);
+
+	for (int i = 0; i < lost_sites(halves); i++)
+	{
+		int			number = halves->lost_at_end->held[i].number;
+		PlhHeld		lost = lost_at(halves, number);
+		PlhHeld		held = plh_leak_snapshot_gain(halves, PLH_HOLDER_SITE, number);
+		const PlhSiteRecord *site = plh_profile_image_site(image, number);
+
+		if (lost.count <= 0 || site == NULL)
+			continue;
+		if (plh_leak_snapshot_grows(halves, PLH_HOLDER_SITE, number) && is_by_chance(held, lost))
+		{
+			lost.bytes += held.bytes;
+			lost.count += held.count;
+		}
+		add_leak(found, site, NULL, number, lost, runs)->is_lost = true;
+	}
+}
+
+/* Find the sites that hold more than at the start, beside what they have lost. */
 static void
 find_sites(PlhLeaks *found, const PlhLeakHalves *halves, int64 runs)
 {
@@ -53,10 +112,11 @@ find_sites(PlhLeaks *found, const PlhLeakHalves *halves, int64 runs)
 	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
 	{
 		int			number = plh_profile_image_offset(image, site);
+		PlhHeld		held = plh_leak_snapshot_gain(halves, PLH_HOLDER_SITE, number);
 
-		if (plh_leak_snapshot_grows(halves, PLH_HOLDER_SITE, number))
-			add_leak(found, site, NULL, number,
-					 plh_leak_snapshot_gain(halves, PLH_HOLDER_SITE, number), runs);
+		if (plh_leak_snapshot_grows(halves, PLH_HOLDER_SITE, number) &&
+			(held.count == 0 || !is_by_chance(held, lost_at(halves, number))))
+			add_leak(found, site, NULL, number, held, runs);
 	}
 }
 
@@ -83,11 +143,12 @@ find_contexts(PlhLeaks *found, const PlhLeakHalves *halves, int64 runs)
 void
 plh_found_leaks_find(PlhLeaks *found, const PlhLeakHalves *halves, int64 runs, MemoryContext memory)
 {
-	found->room = 1;
+	found->room = 1 + lost_sites(halves);
 	for (int holder = 0; holder < PLH_HOLDERS; holder++)
 		found->room += halves->end->series[holder].count;
 	found->count = 0;
 	found->leaks = MemoryContextAllocHuge(memory, sizeof(PlhLeak) * found->room);
+	find_lost(found, halves, runs);
 	find_sites(found, halves, runs);
 	find_contexts(found, halves, runs);
 }
@@ -103,9 +164,9 @@ plh_found_leaks_confirm(PlhLeaks *found, const PlhLeakHalves *halves)
 		PlhHolder	holder = plh_found_leaks_holder(&leak);
 		PlhHeld		gained = plh_leak_snapshot_gain(halves, holder, leak.number);
 
-		if (!plh_leak_snapshot_grows(halves, holder, leak.number))
+		if (!leak.is_lost && !plh_leak_snapshot_grows(halves, holder, leak.number))
 			continue;
-		if (gained.bytes < leak.bytes)
+		if (!leak.is_lost && gained.bytes < leak.bytes)
 		{
 			leak.bytes = gained.bytes;
 			leak.count = gained.count;
@@ -122,7 +183,7 @@ plh_found_leaks_merge(PlhLeaks *found, const PlhLeak *leak, MemoryContext memory
 	{
 		PlhLeak    *known = &found->leaks[i];
 
-		if (known->number != leak->number ||
+		if (known->number != leak->number || known->is_lost != leak->is_lost ||
 			plh_found_leaks_holder(known) != plh_found_leaks_holder(leak))
 			continue;
 		known->bytes += leak->bytes;
@@ -140,6 +201,17 @@ plh_found_leaks_merge(PlhLeaks *found, const PlhLeak *leak, MemoryContext memory
 	found->leaks[found->count++] = *leak;
 }
 
+bool
+plh_found_leaks_has_grown(const PlhLeaks *found)
+{
+	for (int i = 0; i < found->count; i++)
+	{
+		if (!found->leaks[i].is_lost)
+			return true;
+	}
+	return false;
+}
+
 /* qsort comparator: most bytes per run first. */
 static int
 compare_leaks(const void *a, const void *b)
@@ -151,6 +223,8 @@ compare_leaks(const void *a, const void *b)
 
 	if (one_bytes != other_bytes)
 		return one_bytes < other_bytes ? 1 : -1;
+	if (one->is_lost != other->is_lost)
+		return one->is_lost ? -1 : 1;
 	return (one->site == NULL) != (other->site == NULL) ?
 		(one->site == NULL ? 1 : -1) : one->number - other->number;
 }

@@ -1,6 +1,7 @@
 /*
  * found_leaks.h
- *	  What stays behind each time that a statement runs, by two halves of the runs.
+ *	  What stays behind each time that a statement runs: what is lost by a proof, and what grows in
+ *	  two halves of the runs.
  */
 #pragma once
 
@@ -13,6 +14,8 @@ typedef struct PlhLeak
 	const PlhSiteRecord *site;	/* the leaking site, or NULL */
 	const PlhContextRecord *contexts;	/* if site is NULL, the contexts whose
 										 * number grows */
+	bool		is_lost;		/* nothing points to these chunks; else, they
+								 * became more in each half */
 	int			number;			/* in the order of the profile */
 	int64		bytes;			/* after all runs */
 	int64		count;			/* of chunks; of contexts */
@@ -35,11 +38,16 @@ typedef struct PlhLeaks
 extern void plh_found_leaks_find(PlhLeaks *found, const PlhLeakHalves *halves,
 								 int64 runs, MemoryContext memory);
 
-/* Keep those that grew in both halves of as many other runs, and count no more than that. */
+/*
+ * Of those that have grown, keep those that grew in both halves of as many other runs, and count no
+ * more than that.
+ */
 extern void plh_found_leaks_confirm(PlhLeaks *found, const PlhLeakHalves *halves);
 
 /* Add a leak to those at the same place, in an array that "memory" has. */
 extern void plh_found_leaks_merge(PlhLeaks *found, const PlhLeak *leak, MemoryContext memory);
+/* Are there any that are not lost? */
+extern bool plh_found_leaks_has_grown(const PlhLeaks *found);
 extern void plh_found_leaks_sort(PlhLeaks *found);
 
 static inline PlhHolder

@@ -2,11 +2,14 @@
  * leak_check.c
  *	  Runs a statement again and again and tells what stays behind each time.
  *
+ * What nothing points to afterwards is lost, and a leak: a proof before the iterations and one after
+ * them tell what they have lost.  All else that stays is held by something, and is a leak if it grows.
+ *
  * Every allocation in a context that lives as long as the session is a sample meanwhile, so that
  * the figures are exact.  The statement does what it does; failing_check.c lets its allocations
  * fail.
  *
- * Three things are not leaks though they make a call site hold more:
+ * Three things are not leaks though they make a call site hold more, by pointers that lead there:
  *
  * - Caches that fill when a statement first runs: the warm-up fills them.
  * - Caches that fill, or are built anew, now and then: a site must have grown
@@ -159,23 +162,26 @@ typedef struct RepeatedCheck
 	const PlhCheckRun *run;
 	Phase		phases[PHASES];
 	PlhLeakSnapshot after[PHASES];
+	PlhCheckLoss lost[PHASES];	/* of those that a comparison ends with */
 	int64		gains[PHASES];	/* of malloc */
 } RepeatedCheck;
 
-/* Find what has grown in both halves.  Returns whether there is something to confirm. */
+/* Find what is lost, and what has grown in both halves.  Returns whether that is to be confirmed. */
 static bool
 find_grown(RepeatedCheck *repeated)
 {
 	PlhLeakCheck *check = repeated->run->check;
-	const PlhLeakHalves halves = {
+	PlhLeakHalves halves = {
 		&repeated->after[WARM_UP], &repeated->after[FIRST_HALF],
 		&repeated->after[SECOND_HALF]
 	};
 
+	plh_checked_statement_set_loss(&halves, &repeated->lost[WARM_UP],
+								   &repeated->lost[SECOND_HALF]);
 	plh_found_leaks_find(&check->found, &halves, repeated->run->plan->iterations,
 						 repeated->run->memory);
 	check->malloc_bytes = Min(repeated->gains[FIRST_HALF], repeated->gains[SECOND_HALF]);
-	return check->found.count > 0 || check->malloc_bytes > 0;
+	return plh_found_leaks_has_grown(&check->found) || check->malloc_bytes > 0;
 }
 
 /* Keep what has grown in both halves of the repetition, too. */
@@ -183,12 +189,14 @@ static void
 confirm_grown(RepeatedCheck *repeated)
 {
 	PlhLeakCheck *check = repeated->run->check;
-	const PlhLeakHalves halves = {
+	PlhLeakHalves halves = {
 		&repeated->after[SECOND_HALF], &repeated->after[FIRST_REPETITION],
 		&repeated->after[SECOND_REPETITION]
 	};
 	int64		gained = Min(repeated->gains[FIRST_REPETITION], repeated->gains[SECOND_REPETITION]);
 
+	plh_checked_statement_set_loss(&halves, &repeated->lost[SECOND_HALF],
+								   &repeated->lost[SECOND_REPETITION]);
 	plh_found_leaks_confirm(&check->found, &halves);
 	check->malloc_bytes = unexplained_gain(&check->found, Min(check->malloc_bytes, gained));
 }
@@ -205,6 +213,8 @@ phase_over(RepeatedCheck *repeated, int phase, int64 gained)
 	repeated->gains[phase] = gained;
 	plh_checked_statement_settle(repeated->run);
 	plh_leak_snapshot_take(&repeated->after[phase], repeated->run->memory);
+	if (phase != FIRST_HALF && phase != FIRST_REPETITION)
+		plh_checked_statement_prove(repeated->run, &repeated->lost[phase]);
 	if (phase == SECOND_HALF && !find_grown(repeated))
 		return PHASES;
 	if (phase == SECOND_REPETITION)
@@ -274,7 +284,7 @@ run_plan(const PlhLeakCheckPlan *plan, PlhLeakCheck *check, MemoryContext memory
 
 /*
  * Run the statement "warmup" times, then "iterations" times, and find what each of these left
- * behind.
+ * behind.  A single one has no halves, so that nothing is found but what it has lost.
  */
 void
 plh_leak_check_run(const PlhLeakCheckPlan *plan, PlhLeakCheck *check)

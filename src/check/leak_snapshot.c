@@ -14,7 +14,6 @@
 #include "profile/profile.h"
 #include "profile/profile_file.h"
 #include "profile/profile_image.h"
-#include "reader/collections.h"
 #include "sampler/census_count.h"
 #include "sampler/malloc_hooks.h"
 
@@ -29,24 +28,6 @@
 
 /* The most bytes that a chunk takes of malloc beyond what was asked for. */
 #define CHUNK_BYTES 32
-
-/* Entries that a series has room for at first. */
-#define FIRST_ROOM 256
-
-static void
-append_held(PlhHeldSeries *series, int number, int64 bytes, int64 count, MemoryContext memory)
-{
-	if (series->held == NULL)
-	{
-		series->room = FIRST_ROOM;
-		series->held = MemoryContextAllocHuge(memory, sizeof(PlhHeld) * series->room);
-	}
-	series->held = plh_array_grow(series->held, series->count, &series->room, sizeof(PlhHeld));
-	series->held[series->count].number = number;
-	series->held[series->count].bytes = bytes;
-	series->held[series->count].count = count;
-	series->count++;
-}
 
 /* The profile has context names with the newest first: number the oldest 0. */
 static void
@@ -77,55 +58,42 @@ plh_leak_snapshot_take(PlhLeakSnapshot *snapshot, MemoryContext memory)
 	plh_census_count_contexts();
 	image = plh_profile_image_own(plh_profile);
 	while ((site = plh_profile_image_next_site(image, &position)) != NULL)
-		append_held(sites, plh_profile_image_offset(image, site),
-					site->counters.live_bytes, site->counters.live_count,
-					memory);
+	{
+		PlhHeld		held = {
+			plh_profile_image_offset(image, site), site->counters.live_bytes,
+			site->counters.live_count
+		};
+
+		plh_held_series_append(sites, held, memory);
+	}
 	for (PlhContextRecord *record = plh_profile_next_context(NULL);
 		 record != NULL; record = plh_profile_next_context(record))
-		append_held(contexts, 0, record->bytes, record->instances, memory);
+	{
+		PlhHeld		held = {0, record->bytes, record->instances};
+
+		plh_held_series_append(contexts, held, memory);
+	}
 	reverse(contexts);
-}
-
-static int
-compare_numbers(const void *a, const void *b)
-{
-	return ((const PlhHeld *) a)->number - ((const PlhHeld *) b)->number;
-}
-
-/* What that number held in a snapshot: nothing before it was there. */
-static PlhHeld
-held_by(const PlhHeldSeries *series, int number)
-{
-	PlhHeld		none = {.number = number};
-	const PlhHeld *held = series->count == 0 ? NULL :
-		bsearch(&none, series->held, series->count, sizeof(PlhHeld), compare_numbers);
-
-	return held != NULL ? *held : none;
-}
-
-static PlhHeld
-gain_between(const PlhHeldSeries *from, const PlhHeldSeries *to, int number)
-{
-	PlhHeld		result = held_by(to, number);
-	PlhHeld		before = held_by(from, number);
-
-	result.bytes -= before.bytes;
-	result.count -= before.count;
-	return result;
 }
 
 PlhHeld
 plh_leak_snapshot_gain(const PlhLeakHalves *halves, PlhHolder holder, int number)
 {
-	return gain_between(&halves->start->series[holder], &halves->end->series[holder], number);
+	PlhHeld		gained = plh_held_series_gain(&halves->start->series[holder],
+											  &halves->end->series[holder], number);
+
+	if (holder == PLH_HOLDER_SITE && halves->lost_at_start != NULL)
+	{
+		PlhHeld		lost = plh_held_series_gain(halves->lost_at_start, halves->lost_at_end, number);
+
+		gained.bytes -= lost.bytes;
+		gained.count -= lost.count;
+	}
+	return gained;
 }
 
-/*
- * Is it a gain?  Contexts must have become more.  Chunks may be of 0 bytes, and may grow by
- * realloc.
- */
-static bool
-is_gain(PlhHolder holder, PlhHeld gained)
+bool
+plh_leak_snapshot_is_gain(PlhHolder holder, PlhHeld gained)
 {
 	if (holder == PLH_HOLDER_CONTEXTS)
 		return gained.count > 0;
@@ -136,9 +104,12 @@ bool
 plh_leak_snapshot_grows(const PlhLeakHalves *halves, PlhHolder holder, int number)
 {
 	const PlhHeldSeries *middle = &halves->middle->series[holder];
+	const PlhHeldSeries *start = &halves->start->series[holder];
+	const PlhHeldSeries *end = &halves->end->series[holder];
 
-	return is_gain(holder, gain_between(&halves->start->series[holder], middle, number)) &&
-		is_gain(holder, gain_between(middle, &halves->end->series[holder], number));
+	return plh_leak_snapshot_is_gain(holder, plh_held_series_gain(start, middle, number)) &&
+		plh_leak_snapshot_is_gain(holder, plh_held_series_gain(middle, end, number)) &&
+		plh_leak_snapshot_is_gain(holder, plh_leak_snapshot_gain(halves, holder, number));
 }
 
 bool
@@ -150,8 +121,10 @@ plh_leak_snapshot_has_gained(const PlhLeakSnapshot *from, const PlhLeakSnapshot 
 
 		for (int i = 0; i < series->count; i++)
 		{
-			if (is_gain(holder, gain_between(&from->series[holder], series,
-											 series->held[i].number)))
+			PlhHeld		gained = plh_held_series_gain(&from->series[holder], series,
+													  series->held[i].number);
+
+			if (plh_leak_snapshot_is_gain(holder, gained))
 				return true;
 		}
 	}

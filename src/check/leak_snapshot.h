@@ -8,6 +8,8 @@
  */
 #pragma once
 
+#include "check/held_series.h"
+
 /* The things that may stay behind. */
 typedef enum PlhHolder
 {
@@ -16,46 +18,41 @@ typedef enum PlhHolder
 #define PLH_HOLDERS (PLH_HOLDER_CONTEXTS + 1)
 } PlhHolder;
 
-/* A site holds bytes and chunks; a name holds bytes and a number of contexts. */
-typedef struct PlhHeld
-{
-	int			number;			/* of the site or name; see below */
-	int64		bytes;
-	int64		count;
-} PlhHeld;
-
 /*
- * The figures of each site, or of each name, by ascending number.  Names are numbered from the
- * oldest on.  The number of a site is its offset in the profile.  Both are the same in all
- * snapshots, as long as recycling is suspended.
+ * The figures of each site, and of each name.  Names are numbered from the oldest on.  The number of
+ * a site is its offset in the profile.  Both are the same in all snapshots, as long as recycling is
+ * suspended.
  */
-typedef struct PlhHeldSeries
-{
-	int			count;
-	int			room;
-	PlhHeld    *held;
-} PlhHeldSeries;
-
 typedef struct PlhLeakSnapshot
 {
 	PlhHeldSeries series[PLH_HOLDERS];
 } PlhLeakSnapshot;
 
-/* Three snapshots: before the first half, between the halves, at the end. */
+/*
+ * Three snapshots: before the first half, between the halves, at the end.  And what was proven to be
+ * lost at the start and at the end, or NULL.
+ */
 typedef struct PlhLeakHalves
 {
 	const PlhLeakSnapshot *start;
 	const PlhLeakSnapshot *middle;
 	const PlhLeakSnapshot *end;
+	const PlhHeldSeries *lost_at_start;
+	const PlhHeldSeries *lost_at_end;
 } PlhLeakHalves;
 
 extern void plh_leak_snapshot_take(PlhLeakSnapshot *snapshot, MemoryContext memory);
 
-/* Of both halves together. */
+/*
+ * Is it a gain?  Contexts must have become more.  Chunks may be of 0 bytes, and may grow by realloc.
+ */
+extern bool plh_leak_snapshot_is_gain(PlhHolder holder, PlhHeld gained);
+
+/* Of both halves together, beside what was lost. */
 extern PlhHeld plh_leak_snapshot_gain(const PlhLeakHalves *halves, PlhHolder holder, int number);
 extern bool plh_leak_snapshot_has_gained(const PlhLeakSnapshot *from, const PlhLeakSnapshot *to);
 
-/* In each of both halves? */
+/* Is there a gain in each of both halves, and beside what was lost? */
 extern bool plh_leak_snapshot_grows(const PlhLeakHalves *halves, PlhHolder holder, int number);
 
 /* What was in use at some time. */

@@ -15,6 +15,7 @@
 #include "check/leak_check.h"
 #include "functions/sql_access.h"
 #include "functions/sql_arguments.h"
+#include "functions/sql_prove.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
 #include "plan/explained_query.h"
@@ -120,6 +121,17 @@ failing_site_of(const PlhLeak *leak, const PlhProfileImage *image, PlhStackTexts
 	return failing.stack.site;
 }
 
+/* Who holds what grows, as the last proof has it; NULL: that is not known. */
+static const char *
+holder_of(const PlhLeak *leak, const PlhProfileImage *image)
+{
+	const PlhProofGroup *group = leak->site == NULL || leak->is_lost ? NULL :
+		plh_proof_image_of_site(image, leak->site);
+
+	return group == NULL || group->holder == 0 ? NULL :
+		plh_proof_image_text(image->proof, group->holder);
+}
+
 /* Return one row, if it is a leak.  Returns whether it is suppressed. */
 static bool
 put_leak(const PlhListedSite *listed, const PlhLeak *leak,
@@ -141,15 +153,17 @@ put_leak(const PlhListedSite *listed, const PlhLeak *leak,
 
 /* Return the rows of a check; the result says how many are suppressed. */
 static int
-put_leaks(const PlhLeaks *found, const PlhSuppressions *suppressions, PlhRowSink *sink)
+put_leaks(const PlhLeaks *found, const PlhProof *proof,
+		  const PlhSuppressions *suppressions, PlhRowSink *sink)
 {
-	const PlhProfileImage *image;
+	PlhProfileImage *image;
 	PlhStackTexts *texts;
 	int			suppressed = 0;
 
 	if (found->count == 0)
 		return 0;
 	image = plh_profile_image_own(plh_profile);
+	image->proof = proof;
 	texts = plh_stack_text_open(plh_sql_rows_symbols(sink), image);
 	for (int i = 0; i < found->count; i++)
 	{
@@ -236,6 +250,12 @@ trace_failure(const PlhPlannedFailure *failure, void *sink)
 			 errhidecontext(true)));
 }
 
+static const PlhProof *
+prove_own(void)
+{
+	return plh_sql_prove(plh_profile_image_own(plh_profile));
+}
+
 /*
  * pg_leakhunt_check(query, iterations, warmup, fail)
  */
@@ -250,9 +270,10 @@ pg_leakhunt_check(PG_FUNCTION_ARGS)
 
 	plh_sql_rows_check_arguments(fcinfo, 4);
 	plan.query = plh_sql_arguments_required_text(fcinfo, 0, "query");
-	plan.iterations = get_count(fcinfo, 1, "iterations", 2);
+	plan.iterations = get_count(fcinfo, 1, "iterations", 1);
 	plan.warmup = get_count(fcinfo, 2, "warmup", 0);
 	plan.fail = get_fail(fcinfo, 3);
+	plan.prove = prove_own;
 	plan.trace = plh_check_trace ? trace_failure : NULL;
 	plan.trace_argument = &sink;
 	plh_sql_source_check_active();
@@ -264,7 +285,7 @@ pg_leakhunt_check(PG_FUNCTION_ARGS)
 		report_errors(&check);
 	else if (plan.fail == PLH_FAIL_EACH)
 		report_failures(&check);
-	suppressed = put_leaks(&check.found, suppressions, &sink);
+	suppressed = put_leaks(&check.found, check.proof, suppressions, &sink);
 	if (suppressed > 0)
 		ereport(NOTICE, (errmsg_plural("%d leaking call site is suppressed",
 									   "%d leaking call sites are suppressed",

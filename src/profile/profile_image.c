@@ -184,6 +184,7 @@ plh_profile_image_own(const PlhProfileHeader *header)
 	own.alive = true;
 	own.crashed = false;
 	own.path[0] = '\0';
+	own.proof = NULL;
 	plh_profile_image_adopt(&own, header, header->used_bytes);
 	return &own;
 }

@@ -29,7 +29,7 @@ are_parts(int64 whole, int64 part, int64 part_of_that)
 static bool
 is_sound_group(const PlhProofGroup *group)
 {
-	return are_parts(group->chunks, group->lost_chunks, 0) &&
+	return are_parts(group->chunks, group->lost_chunks, group->resettable_chunks) &&
 		are_parts(group->bytes, group->lost_bytes, group->resettable_bytes) &&
 		are_parts(group->bytes - group->lost_bytes, group->holder_bytes, 0) &&
 		are_parts(group->samples, group->lost_samples, 0) &&

@@ -22,7 +22,7 @@
 
 #include "profile/profile_layout.h"
 
-#define PLH_PROOF_MAGIC "PLHPF01"
+#define PLH_PROOF_MAGIC "PLHPF02"
 
 /* A proof has at most this many groups, and so many bytes of texts. */
 #define PLH_PROOF_GROUPS 8192
@@ -61,6 +61,7 @@ typedef struct PlhProofGroup
 	int64		bytes;			/* as the chunks take them, with rounding */
 	int64		lost_chunks;	/* of these */
 	int64		lost_bytes;
+	int64		resettable_chunks;	/* of lost_chunks */
 	int64		resettable_bytes;	/* of lost_bytes */
 	int64		samples;		/* of a site: found among live ones */
 	int64		lost_samples;

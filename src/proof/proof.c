@@ -31,6 +31,9 @@
 #define KILL_TRIES 100
 #define KILL_PAUSE_US 1000
 
+/* More than the stack that the child takes. */
+#define WIPED_BYTES (64 * 1024)
+
 static PLH_SET_AT_LOAD const char *directory_path;
 
 /* The child that is at work; 0: none.  A forked child of this process has none. */
@@ -95,6 +98,18 @@ fork_child(void)
 	return child;
 }
 
+/*
+ * Frames that come next, the child's included, are to have no words of former calls where they have
+ * written nothing: these would hold what they once pointed to.
+ */
+static pg_noinline void
+wipe_stack(void)
+{
+	char		below[WIPED_BYTES];
+
+	explicit_bzero(below, sizeof(below));
+}
+
 int64
 plh_proof_begin(void)
 {
@@ -104,6 +119,7 @@ plh_proof_begin(void)
 		return -EBUSY;
 	if (!plh_profile_file_is_published() || directory_path == NULL)
 		return -ENOENT;
+	wipe_stack();
 	child = fork_child();
 	if (child < 0)
 		return -errno;

@@ -350,14 +350,14 @@ static void
 add_lost(PlhProofGroups *groups, const PlhHeapChunk *chunk)
 {
 	int64		bytes = chunk->end - chunk->start;
-	int64		resettable = is_resettable(groups, chunk->block->context) ? bytes : 0;
+	bool		resettable = is_resettable(groups, chunk->block->context);
 	Group	   *group = group_of_kind(groups, chunk);
 
 	groups->sums.chunks++;
 	groups->sums.bytes += bytes;
 	groups->sums.lost_chunks++;
 	groups->sums.lost_bytes += bytes;
-	groups->sums.resettable_bytes += resettable;
+	groups->sums.resettable_bytes += resettable ? bytes : 0;
 	if (group == NULL)
 		return;
 
@@ -368,7 +368,8 @@ add_lost(PlhProofGroups *groups, const PlhHeapChunk *chunk)
 	group->told.bytes += bytes;
 	group->told.lost_chunks++;
 	group->told.lost_bytes += bytes;
-	group->told.resettable_bytes += resettable;
+	group->told.resettable_chunks += resettable;
+	group->told.resettable_bytes += resettable ? bytes : 0;
 }
 
 static void
@@ -411,7 +412,10 @@ add_sample(PlhProofGroups *groups, Group *group, const PlhLiveSample *sample)
 	group->told.lost_samples++;
 	group->told.lost_variance += value.variance;
 	if (is_resettable(groups, block->context))
+	{
+		group->told.resettable_chunks += value.weight;
 		group->told.resettable_bytes += bytes;
+	}
 }
 
 static void
@@ -503,7 +507,7 @@ plh_proof_groups_finish(PlhProofGroups *groups, const PlhHeapRoots *roots, Size 
 	{
 		Group	   *group = &groups->list[i];
 
-		if (group->told.site == 0 && group->told.lost_bytes == 0 &&
+		if (group->told.site == 0 && group->told.lost_chunks == 0 &&
 			group->told.bytes < HELD_BYTES)
 			continue;
 		if (told == PLH_PROOF_GROUPS)
