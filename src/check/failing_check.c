@@ -8,7 +8,10 @@
  * in any case.  Then its first allocation fails, its second, and so on, until an execution has
  * fewer.  After FIRST_NUMBERS of them, the distance grows with the number.
  *
- * Where something stays, it may be a cache that the statement has not filled before.  So these
+ * What has stayed and is lost in the end, as a proof before the failures and one behind them tell, is
+ * a leak of the failures after which it stayed: its call site has held more by then.
+ *
+ * Where something else stays, it may be a cache that the statement has not filled before.  So these
  * failures are tried again, in two halves as in leak_check.c: all of them at first, then half
  * of those that leave something, until it is known which do.  The caches are emptied before a look
  * at what is held, and then the statement would make other allocations: so it runs without a
@@ -25,6 +28,9 @@
 
 #include "check/checked_statement.h"
 #include "check/failing_check.h"
+#include "check/proven_loss.h"
+#include "profile/profile_file.h"
+#include "profile/profile_image.h"
 #include "reader/collections.h"
 #include "stack/allocation_wrappers.h"
 
@@ -53,11 +59,19 @@ typedef enum StepKind
 	NO_STEP
 } StepKind;
 
+/* What a call site holds more after a failure. */
+typedef struct Remnant
+{
+	int			suspect;
+	PlhHeld		held;
+} Remnant;
+
 /* A failure that leaves something, by the first look. */
 typedef struct Suspect
 {
 	int64		number;
 	uint32		site;
+	bool		is_settled;		/* all of it is lost */
 } Suspect;
 
 /* Suspects that are repeated together. */
@@ -87,6 +101,10 @@ typedef struct FailingCheck
 	Suspect    *suspects;
 	int			suspect_count;
 	int			suspect_room;
+	Remnant    *remnants;
+	int			remnant_count;
+	int			remnant_room;
+	PlhCheckLoss lost[2];		/* before the failures, and behind them */
 	Group	   *groups;			/* that are to be repeated, the next one last */
 	int			group_count;
 	int			group_room;
@@ -263,13 +281,35 @@ look_again(FailingCheck *failing)
 }
 
 static void
+add_remnants(FailingCheck *failing)
+{
+	const PlhHeldSeries *before = &failing->looks[1 - failing->look].series[PLH_HOLDER_SITE];
+	const PlhHeldSeries *now = &failing->looks[failing->look].series[PLH_HOLDER_SITE];
+
+	for (int i = 0; i < now->count; i++)
+	{
+		PlhHeld		held = plh_held_series_gain(before, now, now->held[i].number);
+
+		if (!plh_leak_snapshot_is_gain(PLH_HOLDER_SITE, held))
+			continue;
+		failing->remnants = plh_array_grow(failing->remnants, failing->remnant_count,
+										   &failing->remnant_room, sizeof(Remnant));
+		failing->remnants[failing->remnant_count++] = (Remnant)
+		{
+			failing->suspect_count, held
+		};
+	}
+}
+
+static void
 add_suspect(FailingCheck *failing)
 {
+	add_remnants(failing);
 	failing->suspects = plh_array_grow(failing->suspects, failing->suspect_count,
 									   &failing->suspect_room, sizeof(Suspect));
 	failing->suspects[failing->suspect_count++] = (Suspect)
 	{
-		failing->number, failing->last.site
+		.number = failing->number,.site = failing->last.site
 	};
 }
 
@@ -292,6 +332,75 @@ add_group(FailingCheck *failing, int first, int count)
 	};
 }
 
+/* Is all of it lost that failures have left at a site, where the statement leaves nothing in any case? */
+static bool
+is_all_lost(const FailingCheck *failing, int number)
+{
+	const PlhLeakHalves ever = {&failing->ever[0], &failing->ever[1], &failing->ever[2]};
+	PlhHeld		lost = plh_held_series_gain(&failing->lost[0].lost, &failing->lost[1].lost, number);
+	PlhHeld		held = {number, -lost.bytes, -lost.count};
+
+	for (int i = 0; i < failing->remnant_count; i++)
+	{
+		if (failing->remnants[i].held.number == number)
+		{
+			held.bytes += failing->remnants[i].held.bytes;
+			held.count += failing->remnants[i].held.count;
+		}
+	}
+	return lost.count > 0 && plh_proven_loss_holds_by_chance(held, lost) &&
+		!plh_leak_snapshot_grows(&ever, PLH_HOLDER_SITE, number);
+}
+
+static void
+keep_lost(const FailingCheck *failing, const Remnant *remnant)
+{
+	const Suspect *suspect = &failing->suspects[remnant->suspect];
+	const PlhLeak leak = {
+		.site = plh_profile_image_site(plh_profile_image_own(plh_profile), remnant->held.number),
+		.number = remnant->held.number,.is_lost = true,
+		.bytes = remnant->held.bytes,.count = remnant->held.count,.runs = 1,
+		.failures = 1,.first_failure = suspect->number,.failing_site = suspect->site
+	};
+
+	plh_found_leaks_merge(&failing->run->check->found, &leak, failing->run->memory);
+}
+
+/* Failures after which nothing stays but what is lost need not be repeated. */
+static void
+drop_settled(FailingCheck *failing)
+{
+	int			kept = 0;
+
+	for (int i = 0; i < failing->suspect_count; i++)
+	{
+		if (!failing->suspects[i].is_settled)
+			failing->suspects[kept++] = failing->suspects[i];
+	}
+	failing->suspect_count = kept;
+}
+
+/* All failures are over: what they have lost is known at once. */
+static void
+settle_lost(FailingCheck *failing)
+{
+	plh_checked_statement_prove(failing->run, &failing->lost[1]);
+	if (!failing->lost[0].is_proven || !failing->lost[1].is_proven)
+		return;
+	for (int i = failing->remnant_count - 1; i >= 0; i--)
+		failing->suspects[failing->remnants[i].suspect].is_settled = true;
+	for (int i = 0; i < failing->remnant_count; i++)
+	{
+		const Remnant *remnant = &failing->remnants[i];
+
+		if (is_all_lost(failing, remnant->held.number))
+			keep_lost(failing, remnant);
+		else
+			failing->suspects[remnant->suspect].is_settled = false;
+	}
+	drop_settled(failing);
+}
+
 static StepKind
 next_repetition(const FailingCheck *failing)
 {
@@ -306,6 +415,7 @@ search_over(FailingCheck *failing)
 	{
 		/* it may have fewer than the first time, as caches fill */
 		failing->run->check->allocations = failing->last.passed;
+		settle_lost(failing);
 		add_group(failing, 0, failing->suspect_count);
 		return next_repetition(failing);
 	}
@@ -353,7 +463,8 @@ found_in_group(const FailingCheck *failing)
 						 failing->repetition);
 	for (int i = 0; i < found.count; i++)
 	{
-		if (take_off_ever(failing, &found.leaks[i], rounds))
+		if (!plh_found_leaks_has_lost(&failing->run->check->found, found.leaks[i].number) &&
+			take_off_ever(failing, &found.leaks[i], rounds))
 			found.leaks[kept++] = found.leaks[i];
 	}
 	found.count = kept;
@@ -415,6 +526,7 @@ step_over(FailingCheck *failing)
 			look_settled(failing, &failing->ever[2], memory);
 			return FILL_CACHES;
 		case FILL_CACHES:
+			plh_checked_statement_prove(failing->run, &failing->lost[0]);
 			(void) look_again(failing);
 			return SEARCH;
 		case SEARCH:
@@ -453,6 +565,8 @@ plh_failing_check_run(const PlhCheckRun *run)
 		.look_memory = {snapshot_context(), snapshot_context()},
 		.suspects = palloc(sizeof(Suspect) * FIRST_ROOM),
 		.suspect_room = FIRST_ROOM,
+		.remnants = palloc(sizeof(Remnant) * FIRST_ROOM),
+		.remnant_room = FIRST_ROOM,
 		.groups = palloc(sizeof(Group) * FIRST_ROOM),
 		.group_room = FIRST_ROOM
 	};

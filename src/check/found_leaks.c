@@ -9,14 +9,11 @@
 #include "postgres.h"
 
 #include "check/found_leaks.h"
+#include "check/proven_loss.h"
 #include "profile/profile.h"
 #include "profile/profile_file.h"
 #include "profile/profile_image.h"
 #include "reader/collections.h"
-
-/* So many words point by chance to what is lost, or to one part in so many of it. */
-#define LEFT_OVER_WORDS 2
-#define LEFT_OVER_PART 16
 
 /* Leaks that there is room for at first, where they come one by one. */
 #define FIRST_ROOM 16
@@ -65,18 +62,6 @@ lost_at(const PlhLeakHalves *halves, int number)
 		plh_held_series_gain(halves->lost_at_start, halves->lost_at_end, number);
 }
 
-/*
- * Beside what a site has lost it holds so much more: does it only by chance?  A few words of any
- * process are left over, and may point to the last chunks that were lost, or to those that are where
- * another one was.
- */
-static bool
-is_by_chance(PlhHeld held, PlhHeld lost)
-{
-	return held.count <= lost.count &&
-		held.count <= Max(LEFT_OVER_WORDS, lost.count / LEFT_OVER_PART);
-}
-
 /* Find the sites of which more is lost than at the start. */
 static void
 find_lost(PlhLeaks *found, const PlhLeakHalves *halves, int64 runs)
@@ -92,7 +77,8 @@ find_lost(PlhLeaks *found, const PlhLeakHalves *halves, int64 runs)
 
 		if (lost.count <= 0 || site == NULL)
 			continue;
-		if (plh_leak_snapshot_grows(halves, PLH_HOLDER_SITE, number) && is_by_chance(held, lost))
+		if (plh_leak_snapshot_grows(halves, PLH_HOLDER_SITE, number) &&
+			plh_proven_loss_holds_by_chance(held, lost))
 		{
 			lost.bytes += held.bytes;
 			lost.count += held.count;
@@ -115,7 +101,7 @@ find_sites(PlhLeaks *found, const PlhLeakHalves *halves, int64 runs)
 		PlhHeld		held = plh_leak_snapshot_gain(halves, PLH_HOLDER_SITE, number);
 
 		if (plh_leak_snapshot_grows(halves, PLH_HOLDER_SITE, number) &&
-			(held.count == 0 || !is_by_chance(held, lost_at(halves, number))))
+			(held.count == 0 || !plh_proven_loss_holds_by_chance(held, lost_at(halves, number))))
 			add_leak(found, site, NULL, number, held, runs);
 	}
 }
@@ -199,6 +185,17 @@ plh_found_leaks_merge(PlhLeaks *found, const PlhLeak *leak, MemoryContext memory
 	}
 	found->leaks = plh_array_grow(found->leaks, found->count, &found->room, sizeof(PlhLeak));
 	found->leaks[found->count++] = *leak;
+}
+
+bool
+plh_found_leaks_has_lost(const PlhLeaks *found, int number)
+{
+	for (int i = 0; i < found->count; i++)
+	{
+		if (found->leaks[i].is_lost && found->leaks[i].number == number)
+			return true;
+	}
+	return false;
 }
 
 bool

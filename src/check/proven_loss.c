@@ -9,6 +9,10 @@
 
 #include "check/proven_loss.h"
 
+/* So many words point by chance to what is lost, or to one part in so many of it. */
+#define LEFT_OVER_WORDS 2
+#define LEFT_OVER_PART 16
+
 PlhHeldSeries
 plh_proven_loss_of(const PlhProof *proof, MemoryContext memory)
 {
@@ -27,4 +31,15 @@ plh_proven_loss_of(const PlhProof *proof, MemoryContext memory)
 	}
 	plh_held_series_sort(&lost);
 	return lost;
+}
+
+/*
+ * A few words of any process are left over.  They may point to the last chunks that were lost, or to
+ * those that are where others were.
+ */
+bool
+plh_proven_loss_holds_by_chance(PlhHeld held, PlhHeld lost)
+{
+	return held.count <= lost.count &&
+		held.count <= Max(LEFT_OVER_WORDS, lost.count / LEFT_OVER_PART);
 }

@@ -12,3 +12,6 @@
  * it is nothing.
  */
 extern PlhHeldSeries plh_proven_loss_of(const PlhProof *proof, MemoryContext memory);
+
+/* Beside what a site has lost it holds so much more: does it so only by chance? */
+extern bool plh_proven_loss_holds_by_chance(PlhHeld held, PlhHeld lost);
