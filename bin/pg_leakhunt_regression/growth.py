@@ -55,14 +55,15 @@ class Measurement:
 
 @dataclass
 class Finding:
-    """A site that grew in each run."""
+    """A site that grew in each run, or that has lost chunks."""
     key: tuple
-    bytes: list                 # that each run added
+    bytes: list                 # that each run added; the one of what is lost
     count: list
     site: Site
     statements: list = field(default_factory=list)  # texts, those that hold most first
     suppression: object = None
     confirmed: str = None
+    is_lost: bool = False       # else, it is held by something
 
     def total(self):
         return sum(self.bytes)

@@ -6,7 +6,8 @@ import time
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
-from . import growth, psql, statements, suppressions
+from . import growth, losses, psql, statements, suppressions
+from . import options as command_line
 from .errors import CannotRun, QueryFailed, SessionEnded
 from .output import shortened
 from .scratch import RESET_CACHES
@@ -129,15 +130,45 @@ class Runner:
             time.sleep(1)
 
     def _measure(self, session, index, result):
-        """Returns what grew in each run, until nothing did; nothing if the runs were not all
-        in one session."""
+        """Returns what the runs have lost, and what grew in each of them, until nothing did;
+        nothing if they were not all in one session."""
         if self._questions is None:
             self._questions = self._server.open_questions(self._scratch.asked)
+        before = self._prove(session, result)
+        self._progress.show(f"{result.test}: run 1 of {self._options.runs}")
+        self._run_once(session, index, result)
+        if not session.is_same_backend():
+            result.skipped = _CONNECTS_ANEW
+            return []
+        after = self._prove(session, result)
+        lost = losses.find(before, after) if None not in (before, after) else []
+        growth.describe(self._questions, session.pid, lost)
+        if self._options.runs == 1:
+            self._note(result, [growth.measure(self._questions, session.pid)])
+            return lost
+        grown = self._grow(session, index, result, {finding.key for finding in lost})
+        return [] if result.skipped else lost + grown
+
+    def _prove(self, session, result):
+        """Returns what the session has lost.  Where nothing can be proven, that is a failure
+        unless growth is looked at, too."""
+        lost = losses.prove(self._questions, session.pid)
+        if lost is None:
+            told = "the session could not be proven, so that what it has lost is not known"
+            if self._options.runs == 1:
+                result.failure = f"{told}: --runs={command_line.LEAST_RUNS} shows what grows"
+            elif told not in result.notes:
+                result.notes.append(told)
+        return lost
+
+    def _grow(self, session, index, result, lost):
+        """Repeats a file that has run once; returns what grew in each run beside what is lost."""
         measurements = []
         findings = []
         for number in range(1, self._options.runs + 1):
-            self._progress.show(f"{result.test}: run {number} of {self._options.runs}")
-            self._run_once(session, index, result)
+            if number > 1:
+                self._progress.show(f"{result.test}: run {number} of {self._options.runs}")
+                self._run_once(session, index, result)
             if not session.is_same_backend():
                 result.skipped = _CONNECTS_ANEW
                 return []
@@ -148,9 +179,11 @@ class Runner:
             if number < growth.WARM_UP:
                 continue
             measurements.append(growth.measure(self._questions, session.pid))
-            findings = growth.find(measurements) if number > growth.WARM_UP else []
-            if number > growth.WARM_UP and not findings:
-                break
+            if number > growth.WARM_UP:
+                findings = [finding for finding in growth.find(measurements)
+                            if finding.key not in lost]
+                if not findings:
+                    break
         growth.describe(self._questions, session.pid, findings)
         self._note(result, measurements)
         return findings
@@ -172,10 +205,10 @@ class Runner:
         if result.unsteady:
             result.notes.append("The output of a further run was not that of the first: "
                                 f"{result.difference}")
-        lost = measurements[-1].lost - measurements[0].lost
-        if lost > 0:
+        missed = measurements[-1].lost - (measurements[0].lost if len(measurements) > 1 else 0)
+        if missed > 0:
             result.notes.append(
-                f"{lost} allocations could not be followed: raise pg_leakhunt.max_profile_size "
+                f"{missed} allocations could not be followed: raise pg_leakhunt.max_profile_size "
                 "and pg_leakhunt.max_live_samples.")
         if not measurements[-1].held:
             result.failure = ("no allocation was followed: pg_leakhunt takes no samples in this "
@@ -206,11 +239,15 @@ class Runner:
         if self._gone:
             return
         listed = result.listed(self._options.all)
+        as_after = self._options.runs == 1 and not result.failure
         try:
             if listed and self._options.confirm:
                 self._progress.show(f"{result.test}: its statements")
                 self._confirmation.confirm(index, result.test, result.source(), listed)
-            if not is_last:
+                as_after = False
+            if as_after:
+                self._scratch.accept()
+            elif not is_last:
                 self._scratch.put_back(index)
                 self._scratch.advance(index)
                 self._scratch.accept()

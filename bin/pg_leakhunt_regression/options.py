@@ -6,11 +6,16 @@ import re
 
 from .errors import CannotRun
 
-DESCRIPTION = """Runs an extension's regression tests as a leak test: each file several times
-in one session. Between two runs the database is put back and the session's caches are
-reset. Call sites that hold more after every run are listed."""
+DESCRIPTION = """Runs an extension's regression tests as a leak test. Call sites are listed whose
+memory is lost after a file: nothing points to it any more. With --runs, each file is run
+several times in one session; between two runs the database is put back and the session's caches
+are reset. Then call sites that hold more after every run are listed, too."""
 
-EPILOGUE = """Exit status: 0 if nothing grew, 1 if something did, 2 if the tests could not be run."""
+EPILOGUE = """Exit status: 0 if nothing leaks, 1 if something does, 2 if the tests could not be
+run."""
+
+# Fewer runs than these show no growth.
+LEAST_RUNS = 5
 
 # Databases whose names say that they are for tests: "regression", "contrib_regression_x".
 _FOR_TESTS = re.compile(r"(^|_)regress(ion)?(_|$)")
@@ -56,9 +61,9 @@ def _add_pg_regress_options(parser):
 
 def _add_own_options(parser):
     group = parser.add_argument_group("options of the leak test")
-    group.add_argument("--runs", type=int, default=7, metavar="N",
-                       help="run each file N times, at least 5, of which the first two are a warm-up "
-                       "(default: 7)")
+    group.add_argument("--runs", type=int, default=1, metavar="N",
+                       help="run each file N times, at least 5, of which the first two are a warm-up, "
+                       "and list what grows, too (default: 1, which shows what is lost)")
     group.add_argument("--suppressions", action="append", default=[], metavar="FILE",
                        help="leave out sites that match patterns of FILE; may be repeated")
     group.add_argument("--all", action="store_true",
@@ -69,7 +74,7 @@ def _add_own_options(parser):
     group.add_argument("--no-malloc", dest="malloc", action="store_false",
                        help="do not preload pg_leakhunt_malloc.so into the temporary server")
     group.add_argument("--no-confirm", dest="confirm", action="store_false",
-                       help="do not repeat the statements of what grew")
+                       help="do not repeat the statements of what leaks")
     group.add_argument("--keep", action="store_true",
                        help="keep the temporary server's directory, and the databases")
 
@@ -83,8 +88,8 @@ def parse(arguments):
     _add_pg_regress_options(parser)
     _add_own_options(parser)
     options = parser.parse_args(arguments)
-    if options.runs < 5:
-        parser.error("--runs must be at least 5: the first two runs are a warm-up, and what "
+    if options.runs != 1 and options.runs < LEAST_RUNS:
+        parser.error("--runs must be 1, or at least 5: the first two runs are a warm-up, and what "
                      "grew once or twice may be a cache")
     options.dbname = options.dbname.split(",")[0]
     if options.use_existing and not _FOR_TESTS.search(options.dbname):

@@ -62,7 +62,7 @@ def _amount(sizes, one, several):
 
 def _of_finding(finding, source, file):
     site = finding.site
-    lines = [_what_grew(finding)]
+    lines = [_what_leaks(finding)]
     if site.function != growth.CONTEXTS:
         lines.append("  in " + ("malloc, outside of memory contexts"
                                 if site.context == "[malloc]" else site.context))
@@ -79,11 +79,15 @@ def _of_finding(finding, source, file):
     return lines
 
 
-def _what_grew(finding):
+def _what_leaks(finding):
     site = finding.site
     if site.function == growth.CONTEXTS:
         return (f"{_amount(finding.count, 'memory context', 'memory contexts')} per run: "
                 f"{site.context}, in which nothing is allocated")
+    if finding.is_lost:
+        return (f"{plural(finding.bytes[0], 'byte', 'bytes')} in "
+                f"{plural(finding.count[0], 'chunk', 'chunks')} lost, nothing points to "
+                f"{'it' if finding.count[0] == 1 else 'them'}: {site.function}")
     same = ", the same each time" if len(set(finding.bytes)) == 1 else ""
     return (f"{_amount(finding.bytes, 'byte', 'bytes')} in "
             f"{_amount(finding.count, 'chunk', 'chunks')} per run{same}: {site.function}")
@@ -119,11 +123,11 @@ class Tap:
             print("# " + line.replace("\n", "\n# "))
         sys.stdout.flush()
 
-    def end(self, results, grown):
+    def end(self, results, leaking):
         print(f"1..{self._count}")
         sites = sum(len(result.listed(self._with_core)) for result in results)
-        print(f"# {plural(sites, 'call site', 'call sites')} grew in "
-              f"{plural(grown, 'file', 'files')} of {len(results)}.")
+        print(f"# {plural(sites, 'call site leaks', 'call sites leak')} in "
+              f"{plural(leaking, 'file', 'files')} of {len(results)}.")
 
 
 def expect_writable(path):

@@ -11,7 +11,7 @@ from .measuring import Runner
 from .psql import Server, without_connection
 from .scratch import Scratch
 
-NOTHING_GREW, SOMETHING_GREW, COULD_NOT_RUN = 0, 1, 2
+NOTHING_LEAKS, SOMETHING_LEAKS, COULD_NOT_RUN = 0, 1, 2
 
 # Of the session that is measured: every allocation that lives as long as it does.
 # JIT would compile anew for each execution, to other addresses, so that no stack comes twice;
@@ -92,7 +92,7 @@ def _run(options):
         known = _known(options, version)
         if options.list_suppressions:
             _list(known)
-            return NOTHING_GREW
+            return NOTHING_LEAKS
         return _test(options, server, paths, settings, known)
 
 
@@ -126,8 +126,8 @@ def _passed(result, options):
 def _status(results, options):
     if any(result.failure for result in results):
         return COULD_NOT_RUN
-    return NOTHING_GREW if all(_passed(result, options) for result in results) \
-        else SOMETHING_GREW
+    return NOTHING_LEAKS if all(_passed(result, options) for result in results) \
+        else SOMETHING_LEAKS
 
 
 def _given_connection(options):

@@ -9,6 +9,7 @@ from pg_leakhunt_regression.errors import QueryFailed
 # Beginnings of questions, by which answers are chosen.
 LOST = "SELECT samples_dropped"
 CONTEXTS = "SELECT context_name AS context, lifetime, instances"
+PROOF = "FROM pg_leakhunt_proof("
 
 
 class Server:
@@ -88,18 +89,22 @@ class Session:
 
 
 class Questions:
-    """Knows what the session holds: one answer for each time that it is measured."""
+    """Knows what the session holds: one answer for each time that it is measured; and what it
+    has lost: one for each time that it is proven, or None where it cannot be."""
 
-    def __init__(self, *held, described=(), lost=(0,), contexts=((),)):
+    def __init__(self, *held, described=(), lost=(0,), contexts=((),), proofs=((),)):
         self.held, self.described = list(held), list(described)
-        self.lost, self.contexts = list(lost), list(contexts)
-        self.measured = 0
+        self.lost, self.contexts, self.proofs = list(lost), list(contexts), list(proofs)
+        self.measured = self.proven = 0
         self.closed = False
 
     def rows(self, sql):
         def nth(answers):
             return answers[min(self.measured - 1, len(answers) - 1)]
 
+        if PROOF in sql:
+            self.proven += 1
+            return _proof(self.proofs[min(self.proven, len(self.proofs)) - 1])
         if LOST in sql:
             self.measured += 1
             return [{"samples_dropped": nth(self.lost)}]
@@ -113,6 +118,14 @@ class Questions:
 
     def close(self):
         self.closed = True
+
+
+def _proof(lost):
+    """Returns the rows of a proof that has these chunks: (stack, context, kind, bytes, count)."""
+    rows = [{"stack": stack, "context": context, "lifetime": "session", "kind": kind,
+             "bytes": size, "count": count} for stack, context, kind, size, count in lost or ()]
+    return rows + [{"stack": None, "context": None, "lifetime": None, "kind": None, "bytes": 0,
+                    "count": 0 if lost is None else 100 + len(rows)}]
 
 
 class Database:

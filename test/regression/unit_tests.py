@@ -21,8 +21,8 @@ import unittest.mock
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.abspath(sys.argv.pop(1)))
 
-from pg_leakhunt_regression import growth, instance, measuring, options, output  # noqa: E402
-from pg_leakhunt_regression import program, psql, scratch, statements  # noqa: E402
+from pg_leakhunt_regression import growth, instance, losses, measuring, options  # noqa: E402
+from pg_leakhunt_regression import output, program, psql, scratch, statements  # noqa: E402
 from pg_leakhunt_regression import suppressions  # noqa: E402
 from pg_leakhunt_regression.errors import CannotRun, QueryFailed, SessionEnded  # noqa: E402
 import fakes  # noqa: E402
@@ -59,6 +59,50 @@ class Growth(unittest.TestCase):
         self.assertEqual([name for name, _ in self.found({"a": (1, 1), "b": (1, 1)},
                                                          {"a": (2, 2), "b": (9, 2)})],
                          ["b", "a"])
+
+
+class Losses(unittest.TestCase):
+    """What is lost after a run, and was not before."""
+
+    def proven(self, *lost):
+        return losses.prove(fakes.Questions(proofs=[lost]), 100)
+
+    def found(self, before, after):
+        return [(one.key[0], one.site.context, one.bytes, one.count, one.is_lost)
+                for one in losses.find(self.proven(*before), self.proven(*after))]
+
+    def test_what_was_lost_before_does_not_count(self):
+        before = [("7", "TopMemoryContext", None, 16, 1)]
+        self.assertEqual(self.found(before, before), [])
+        self.assertEqual(self.found(before, [("7", "TopMemoryContext", None, 48, 3)]),
+                         [("7", "TopMemoryContext", [32], [2], True)])
+
+    def test_chunks_of_no_bytes_count(self):
+        self.assertEqual(self.found([], [("7", "TopMemoryContext", None, 0, 2)]),
+                         [("7", "TopMemoryContext", [0], [2], True)])
+
+    def test_the_largest_comes_first(self):
+        self.assertEqual([one[0] for one in self.found([], [("7", "a", None, 8, 1),
+                                                            ("8", "b", None, 9, 1)])],
+                         ["8", "7"])
+
+    def test_chunks_of_a_kind_are_told_where_no_call_site_is_known(self):
+        kind = (None, "moved", "128 bytes", 256, 2)
+        self.assertEqual(self.found([], [kind]),
+                         [(losses.UNKNOWN, "moved", [256], [2], True)])
+        self.assertEqual([one[0] for one in self.found([], [kind, ("7", "moved", None, 200, 2)])],
+                         ["7"])
+
+    def test_a_session_that_cannot_be_proven_has_lost_what_nobody_knows(self):
+        self.assertIsNone(losses.prove(fakes.Questions(proofs=[None]), 100))
+        self.assertEqual(self.proven(), {})
+
+    def test_it_is_told_in_words(self):
+        for count, text in ((1, "1 byte in 1 chunk lost, nothing points to it: leak"),
+                            (2, "2 bytes in 2 chunks lost, nothing points to them: leak")):
+            self.assertEqual(output._what_leaks(growth.Finding(
+                ("7", "c", "session"), [count], [count], growth.Site("c", "leak"),
+                is_lost=True)), text)
 
 
 class Difference(unittest.TestCase):
@@ -207,7 +251,7 @@ class Options(unittest.TestCase):
                 options.file_of(options.parse([name]), name)
 
     def test_no_tests_and_too_few_runs_are_wrong(self):
-        for arguments in ([], ["--runs=4", "a"], ["--no-such-option", "a"],
+        for arguments in ([], ["--runs=4", "a"], ["--runs=0", "a"], ["--no-such-option", "a"],
                           ["--use-existing", "--dbname=shop", "a"],
                           ["--use-existing", "--dbname=aggression", "a"]):
             with self.assertRaises(SystemExit) as ended, \
@@ -381,7 +425,7 @@ class Measured(unittest.TestCase):
         found = growth.find([self.measure(contexts=[("Leaking", count)]) for count in (2, 4, 6)])
         self.assertEqual([(one.count, one.site.function) for one in found],
                          [([2, 2], growth.CONTEXTS)])
-        self.assertEqual(output._what_grew(found[0]),
+        self.assertEqual(output._what_leaks(found[0]),
                          "2 memory contexts per run: Leaking, in which nothing is allocated")
 
     def test_of_contexts_with_a_site_the_site_is_told(self):
@@ -414,7 +458,7 @@ class Runs(unittest.TestCase):
 
     def runner(self, *arguments, known=()):
         given = options.parse([f"--outputdir={self.folder}", f"--inputdir={self.folder}",
-                               *arguments, "t"])
+                               "--runs=7", *arguments, "t"])
         return measuring.Runner(self.server, self.database, given, {}, list(known),
                                 fakes.Progress())
 
@@ -457,6 +501,40 @@ class Runs(unittest.TestCase):
         session = fakes.Session()
         self.assertEqual(self.run_file(session).findings, [])
         self.assertEqual(session.runs, 3)
+
+    def lose(self, *proofs):
+        self.server.questions = fakes.Questions([("0", 1, 1)], proofs=proofs)
+
+    def test_a_file_is_run_once_to_see_what_it_has_lost(self):
+        session = fakes.Session()
+        self.lose([], [("7", "TopMemoryContext", None, 16, 1)])
+        result = self.run_file(session, "--runs=1", "--no-confirm")
+        self.assertEqual(([(one.bytes, one.is_lost) for one in result.findings], session.runs),
+                         ([([16], True)], 1))
+        self.assertEqual(session.log, ["file", "reset"])
+        self.assertEqual(self.database.log, [("accept",)])
+
+    def test_what_has_its_statements_repeated_is_put_back_for_the_next_file(self):
+        self.lose([], [("7", "TopMemoryContext", None, 16, 1)])
+        self.run_file(fakes.Session(), "--runs=1", is_last=False)
+        self.assertEqual(self.database.log, [("put back", 3, False), ("advance", 3), ("accept",)])
+
+    def test_what_grows_beside_what_is_lost_is_told_too(self):
+        held = [[("7", size, size), ("8", size, size)] for size in range(10, 90, 10)]
+        self.server.questions = fakes.Questions(*held, proofs=[
+            [], [("7", "TopMemoryContext", None, 10, 10)]])
+        result = self.run_file(fakes.Session(), "--no-confirm")
+        self.assertEqual([(one.key[0], one.is_lost) for one in result.findings],
+                         [("7", True), ("8", False)])
+
+    def test_without_a_proof_a_single_run_is_a_failure(self):
+        self.lose(None)
+        self.assertIn("could not be proven, so that what it has lost is not known: --runs=5",
+                      self.run_file(fakes.Session(), "--runs=1").failure)
+        self.lose(None)
+        result = self.run_file(fakes.Session())
+        self.assertIsNone(result.failure)
+        self.assertEqual(sum("could not be proven" in note for note in result.notes), 1)
 
     def test_losses_are_told(self):
         self.server.questions = fakes.Questions([("0", 1, 1)], lost=(5, 8))
@@ -848,7 +926,7 @@ class Program(unittest.TestCase):
                          "not ok 1 - a\n# 16 bytes in 1 chunk per run, the same each time: leak\n"
                          "#   in TopMemoryContext\n#   stack: leak\n"
                          "ok 2 - b # SKIP it connects anew\nok 3 - c\n1..3\n"
-                         "# 1 call site grew in 1 file of 3.\n")
+                         "# 1 call site leaks in 1 file of 3.\n")
 
     def test_what_is_suppressed_does_not_count(self):
         path = os.path.join(self.folder, "known")
