@@ -78,6 +78,45 @@ is( check(
 	),
 	'8|1|TopMemoryContext|leaking_top',
 	'a check finds a leak before an error that is caught');
+
+# By what proof: what is lost after one execution, to the byte, and what is held and grows.
+sub proof_of
+{
+	my ($arguments) = @_;
+
+	return $node->safe_psql(
+		'postgres', qq{
+		SELECT proof, bytes_per_iteration, objects_per_iteration, function_of(site), held_by
+		FROM pg_leakhunt_check($arguments)});
+}
+for my $case (
+	[ 'leak_top(16, 3)', 'lost|48|3|leaking_top|' ],
+	[ 'leak_top(0, 3)', 'lost|0|3|leaking_top|' ],
+	[ 'leak_cache(100, 1)', 'lost|100|1|leaking_in|' ],
+	[ 'leak_at_depth(9, 8, 2)', 'lost|16|2|leaking_top|' ])
+{
+	my ($call, $expected) = @$case;
+
+	is(proof_of("'SELECT $call', 1"), $expected, "one execution of $call shows what it has lost");
+	is(proof_of("'SELECT $call'"), $expected, "many of $call show the same of each");
+}
+for my $case (
+	[ 'leak_child(100, 1)', 'grows|100|1|leaking_in|' ],
+	[ 'leak_by_repalloc(10, 1)', 'grows|10|0|growing_by_repalloc|the variable chunk' ],
+	[ 'fill_cache_once(100, 1000)', '' ],
+	[ 'allocate_in_balance(100, 10)', '' ])
+{
+	my ($call, $expected) = @$case;
+
+	is(proof_of("'SELECT $call', 1, 0"), '', "one execution of $call has lost nothing");
+	like(proof_of("'SELECT $call', 20"), $expected eq '' ? qr/^$/ : qr/^\Q$expected\E/,
+		"what many of $call hold or reset is found by its growth, if any");
+}
+is($node->safe_psql('postgres', q{
+		CREATE TABLE executed (a int);
+		SELECT count(*) FROM pg_leakhunt_check('INSERT INTO executed SELECT 1 FROM leak_top(16, 1)', 1, 0);
+		SELECT count(*) FROM executed}),
+	"1\n1", 'what is lost after one execution is found by that one');
 my $as_checker = 'SET SESSION AUTHORIZATION checker; SET client_min_messages = warning';
 my ($refused, undef, $refusal) = $node->psql('postgres',
 	"$as_checker; SELECT pg_leakhunt_check('SELECT leak_top(16, 1)')", on_error_stop => 1);
@@ -259,7 +298,7 @@ for my $wrong (
 		qr/ERROR:  syntax error at or near "WHERE"\nLINE 1: SELECT FROM WHERE\n +\^\nQUERY:  SELECT FROM WHERE\z/ ],
 	[ q(' -- '), qr/ERROR:  there is no statement to check/ ],
 	[ q(NULL), qr/ERROR:  query must not be null/ ],
-	[ q('SELECT 1', 1), qr/ERROR:  iterations must be at least 2/ ],
+	[ q('SELECT 1', 0), qr/ERROR:  iterations must be at least 1/ ],
 	[ q('SELECT 1', 2, -1), qr/ERROR:  warmup must be at least 0/ ],
 	[ q($$SELECT pg_leakhunt_check('SELECT 1')$$),
 		qr/ERROR:  pg_leakhunt_check is running already/ ])
