@@ -15,6 +15,7 @@ _LOST = """
         sum(lost_chunks - resettable_chunks) AS count
     FROM proof
     WHERE lifetime IN ('session', 'process') AND lost_chunks > resettable_chunks
+        AND coalesce(site, kind) IS NOT NULL
     GROUP BY 1, 2, 3, 4
     UNION ALL SELECT NULL, NULL, NULL, NULL, 0, count(*) FROM proof"""
 
