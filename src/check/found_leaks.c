@@ -139,6 +139,41 @@ plh_found_leaks_find(PlhLeaks *found, const PlhLeakHalves *halves, int64 runs, M
 	find_contexts(found, halves, runs);
 }
 
+/*
+ * Has a site lost chunks that were held by chance when they were looked at first?  Then it was not
+ * found to have lost any.
+ */
+static bool
+is_lost_since(const PlhLeaks *found, const PlhLeakHalves *halves, const PlhLeak *leak)
+{
+	return leak->site != NULL && !plh_found_leaks_has_lost(found, leak->number) &&
+		lost_at(halves, leak->number).count > 0;
+}
+
+/* Returns whether a leak is one by these halves, too; it may count less by them. */
+static bool
+confirm(const PlhLeaks *found, const PlhLeakHalves *halves, PlhLeak *leak)
+{
+	PlhHolder	holder = plh_found_leaks_holder(leak);
+	PlhHeld		gained = plh_leak_snapshot_gain(halves, holder, leak->number);
+
+	if (leak->is_lost)
+		return true;
+	if (is_lost_since(found, halves, leak))
+	{
+		leak->is_lost = true;
+		return true;
+	}
+	if (!plh_leak_snapshot_grows(halves, holder, leak->number))
+		return false;
+	if (gained.bytes < leak->bytes)
+	{
+		leak->bytes = gained.bytes;
+		leak->count = gained.count;
+	}
+	return true;
+}
+
 void
 plh_found_leaks_confirm(PlhLeaks *found, const PlhLeakHalves *halves)
 {
@@ -147,17 +182,9 @@ plh_found_leaks_confirm(PlhLeaks *found, const PlhLeakHalves *halves)
 	for (int i = 0; i < found->count; i++)
 	{
 		PlhLeak		leak = found->leaks[i];
-		PlhHolder	holder = plh_found_leaks_holder(&leak);
-		PlhHeld		gained = plh_leak_snapshot_gain(halves, holder, leak.number);
 
-		if (!leak.is_lost && !plh_leak_snapshot_grows(halves, holder, leak.number))
-			continue;
-		if (!leak.is_lost && gained.bytes < leak.bytes)
-		{
-			leak.bytes = gained.bytes;
-			leak.count = gained.count;
-		}
-		found->leaks[confirmed++] = leak;
+		if (confirm(found, halves, &leak))
+			found->leaks[confirmed++] = leak;
 	}
 	found->count = confirmed;
 }

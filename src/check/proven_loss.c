@@ -11,7 +11,7 @@
 
 /* So many words point by chance to what is lost, or to one part in so many of it. */
 #define LEFT_OVER_WORDS 2
-#define LEFT_OVER_PART 16
+#define LEFT_OVER_PART 4
 
 PlhHeldSeries
 plh_proven_loss_of(const PlhProof *proof, MemoryContext memory)

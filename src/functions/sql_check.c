@@ -24,6 +24,7 @@
 #include "profile/site_facts.h"
 #include "reader/database_text.h"
 #include "report/listed_site.h"
+#include "sampler/publication.h"
 #include "telling/site_family.h"
 #include "telling/suppression.h"
 
@@ -250,9 +251,11 @@ trace_failure(const PlhPlannedFailure *failure, void *sink)
 			 errhidecontext(true)));
 }
 
+/* The proof is written beside the profile's file, which young sessions do not have yet. */
 static const PlhProof *
 prove_own(void)
 {
+	plh_publication_publish();
 	return plh_sql_prove(plh_profile_image_own(plh_profile));
 }
 
