@@ -276,6 +276,32 @@ LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pg_leakhunt_proof(int, bool) IS
 'Proves by pointers what of the memory of a process is lost, and who holds the rest: a chunk that no word of the process points to, in no variable, stack, register or other chunk that can be reached, can be used and freed by nobody. One row for each call site that has live samples, and for each kind of chunks in contexts of one name, the largest loss first; rows of sites and rows of kinds are of the same memory. The process forks a child at its next check for interrupts, which looks at a copy of its memory and takes some 3 seconds of a processor per GB; the process goes on at once. Whatever is not understood holds what it points to: a chunk that is said to be lost is, one that is held may be forgotten all the same. Chunks of kinds are counted; those of call sites are estimates, and exact at sample_interval 1. A WARNING and no rows where the process does not answer, cannot fork, or is not for the caller to see. With redact, no content of chunks is shown.';
 
+CREATE FUNCTION pg_leakhunt_proof(
+    target text,
+    redact bool DEFAULT false,
+    -- columns/proof.def
+    OUT proven_at timestamptz,
+    OUT context_name text,
+    OUT lifetime text,
+    OUT site text,
+    OUT kind text,
+    OUT content text,
+    OUT chunks bigint,
+    OUT bytes bigint,
+    OUT lost_chunks bigint,
+    OUT lost_bytes bigint,
+    OUT resettable_bytes bigint,
+    OUT held_by text,
+    OUT held_by_bytes bigint,
+    OUT path text,
+    OUT stack_id bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_leakhunt_proof'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_proof(text, bool) IS
+'The same of a dump, whose name pg_leakhunt_dumps has; members of pg_read_server_files may pass a path: nothing is proven now, and the rows are those of the last proof of its process before the dump. A WARNING and no rows where it has none. A damaged file is an ERROR.';
+
 CREATE FUNCTION _pg_leakhunt_symbols(
     -- columns/symbols.def
     OUT path text,

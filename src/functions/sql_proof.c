@@ -1,6 +1,7 @@
 /*
  * sql_proof.c
- *	  The function of SQL that proves what of a process' memory is lost, and who holds the rest.
+ *	  The function of SQL that proves what of a process' memory is lost, and who holds the rest; and
+ *	  shows the proof that a dump has.
  */
 #include "postgres.h"
 
@@ -29,9 +30,9 @@ typedef struct ProvenSite
 } ProvenSite;
 
 static const char *
-name_of(const PlhProof *proof, const PlhProofGroup *group, int encoding)
+text_of(const PlhProof *proof, uint32 text, int encoding)
 {
-	return plh_sql_rows_foreign(plh_proof_image_text(proof, group->context_name), encoding);
+	return plh_sql_rows_foreign(plh_proof_image_text(proof, text), encoding);
 }
 
 /* What users have written; NULL where it is not to be shown. */
@@ -47,6 +48,7 @@ static void
 put_group(const PlhProof *proof, const PlhProofGroup *group, const PlhProfileImage *image,
 		  const ProvenSite *site, PlhRowSink *sink)
 {
+	int			encoding = image->header->encoding;
 	PlhRow		row = {0};
 
 #include "functions/columns/proof.def"
@@ -106,10 +108,31 @@ tell_rest(const PlhProof *proof)
 								(long long) proof->left_out_groups)));
 }
 
+/* A process is proven now; NULL, after a WARNING, where it could not be. */
+static const PlhProof *
+prove_process(PlhSourceProfile *profile, const PlhTarget *target)
+{
+	const PlhProof *proof = plh_sql_prove(profile->image);
+
+	/* of the moment of the proof, or just after it */
+	return proof != NULL && plh_sql_source_profile(profile, target, WARNING) ? proof : NULL;
+}
+
+/* What a dump has of it; NULL, after a WARNING, where it has nothing that was proven. */
+static const PlhProof *
+proof_of_dump(const PlhProfileImage *image)
+{
+	if (image->proof != NULL && image->proof->outcome == PLH_PROOF_PROVEN)
+		return image->proof;
+	ereport(WARNING, (errmsg("dump file \"%s\" has no proof", image->path),
+					  errdetail("A dump has the last proof of its process, and nothing of this one was proven.")));
+	return NULL;
+}
+
 static Datum
 show_proof(FunctionCallInfo fcinfo)
 {
-	PlhTarget	target = {.pid = plh_sql_source_pid(fcinfo, 2)};
+	PlhTarget	target = plh_sql_source_target(fcinfo, 2);
 	PlhRowSink	sink;
 	PlhSourceProfile profile;
 	const PlhProof *proof;
@@ -117,12 +140,9 @@ show_proof(FunctionCallInfo fcinfo)
 	plh_sql_rows_start(fcinfo, &sink);
 	if (!plh_sql_source_profile(&profile, &target, WARNING))
 		return (Datum) 0;
-	proof = plh_sql_prove(profile.image);
+	proof = profile.dump != NULL ? proof_of_dump(profile.image) :
+		prove_process(&profile, &target);
 	if (proof == NULL)
-		return (Datum) 0;
-
-	/* of the moment of the proof, or just after it */
-	if (!plh_sql_source_profile(&profile, &target, WARNING))
 		return (Datum) 0;
 	put_proof(proof, profile.image, &sink);
 	tell_rest(proof);
@@ -130,7 +150,8 @@ show_proof(FunctionCallInfo fcinfo)
 }
 
 /*
- * pg_leakhunt_proof(pid, redact): the rows of a proof that is made now.
+ * pg_leakhunt_proof(target, redact): the rows of a proof that is made now, or of the one that a dump
+ * has.
  */
 Datum
 pg_leakhunt_proof(PG_FUNCTION_ARGS)

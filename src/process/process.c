@@ -30,6 +30,7 @@
 #include "process/statements_dump.h"
 #include "process/trim.h"
 #include "profile/baseline.h"
+#include "profile/last_proof.h"
 #include "profile/profile.h"
 #include "profile/profile_counters.h"
 #include "profile/profile_file.h"
@@ -156,7 +157,7 @@ at_exit(void)
 	emit_log_hook = NULL;
 
 	plh_baseline_unlink(plh_profile_directory_path(), getpid());
-	plh_proof_end();
+	plh_proof_end_child();
 #ifdef PLH_COMPARED_HITS
 	if (plh_unwind_compared_stacks > 0)
 		ereport(LOG, (errmsg_internal("%llu stacks compared, %u wrong",
@@ -176,6 +177,7 @@ at_exit(void)
 		plh_exit_dump_write();
 		plh_profile_file_unlink();
 	}
+	plh_proof_remove();
 }
 
 /* Outside of palloc, where the server checks for interrupts. */
@@ -207,6 +209,7 @@ plh_process_start(void)
 	plh_process_limit_start(plh_limit_report);
 	plh_doorbell_start(answer_bell);
 	plh_proof_start(plh_profile_directory_path());
+	plh_last_proof_start(plh_profile_directory_path());
 	plh_owner_start(GetSystemIdentifier());
 	plh_publication_start(plh_profile_directory_path());
 	plh_statements_dump_start(plh_profile_directory_path(), GetSystemIdentifier(), preloaded);

@@ -28,6 +28,7 @@
 #include "profile/dump_copy.h"
 #include "profile/dump_layout.h"
 #include "profile/dump_names.h"
+#include "profile/last_proof.h"
 
 /* Names to try: a concurrent writer may take each one first. */
 #define MAX_ATTEMPTS 1000
@@ -86,17 +87,67 @@ append_profile(DumpFile *file, const PlhProfileImage *image, Size bytes)
 	append(file, image->header + 1, bytes - sizeof(header));
 }
 
+/* What stands before a part, and returns how many zeros stand behind it. */
+static Size
+begin_part(DumpFile *file, PlhDumpPartKind kind, Size bytes)
+{
+	PlhDumpPart part = {.kind = kind,.padding = TYPEALIGN(8, bytes) - bytes,.bytes = bytes};
+
+	append(file, &part, sizeof(part));
+	return part.padding;
+}
+
+static void
+end_part(DumpFile *file, Size padding)
+{
+	static const char zeros[8];
+
+	append(file, zeros, padding);
+}
+
 static void
 append_part(DumpFile *file, PlhDumpPartKind kind, const void *data, Size bytes)
 {
-	static const char zeros[8];
-	PlhDumpPart part = {.kind = kind,.padding = TYPEALIGN(8, bytes) - bytes,.bytes = bytes};
+	Size		padding;
 
 	if (data == NULL)
 		return;
-	append(file, &part, sizeof(part));
+	padding = begin_part(file, kind, bytes);
 	append(file, data, bytes);
-	append(file, zeros, part.padding);
+	end_part(file, padding);
+}
+
+/* Append the bytes of a file that nobody changes. */
+static void
+append_file(DumpFile *file, int fd, Size bytes)
+{
+	char		piece[4096];
+
+	for (Size done = 0; done < bytes && file->failure == 0;)
+	{
+		ssize_t		part = plh_whole_io_read(fd, piece, Min(bytes - done, sizeof(piece)), done);
+
+		if (part <= 0)
+			file->failure = part < 0 ? errno : EIO;
+		else
+			append(file, piece, part);
+		done += Max(part, 0);
+	}
+}
+
+/* Append the last proof of the process, if it has one. */
+static void
+append_proof(DumpFile *file, const PlhProfileHeader *header)
+{
+	PlhLastProof proof;
+	Size		padding;
+
+	if (!plh_last_proof_open(&proof, header))
+		return;
+	padding = begin_part(file, PLH_DUMP_PROOF, proof.bytes);
+	append_file(file, proof.fd, proof.bytes);
+	end_part(file, padding);
+	plh_last_proof_close(&proof);
 }
 
 /* Append what makes the file complete. */
@@ -131,6 +182,7 @@ write_file(int fd, const PlhProfileImage *image, const PlhDumpExtras *extras)
 	append_part(&file, PLH_DUMP_BASELINE, baseline,
 				baseline == NULL ? 0 : plh_baseline_bytes(baseline));
 	append_part(&file, PLH_DUMP_NAMES, extras->names, extras->names_bytes);
+	append_proof(&file, image->header);
 	append_foot(&file, profile_bytes, extras->reason);
 	if (file.failure == 0 && extras->sync && pg_fsync(fd) != 0)
 		file.failure = errno;

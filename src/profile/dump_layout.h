@@ -19,7 +19,8 @@
 typedef enum PlhDumpPartKind
 {
 	PLH_DUMP_BASELINE = 1,		/* PlhBaseline, with its sites */
-	PLH_DUMP_NAMES				/* one PlhFrameName behind the other */
+	PLH_DUMP_NAMES,				/* one PlhFrameName behind the other */
+	PLH_DUMP_PROOF				/* PlhProof, with all of it */
 } PlhDumpPartKind;
 
 /* What stands before each part. */

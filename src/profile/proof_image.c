@@ -6,10 +6,16 @@
 
 #include "profile/proof_image.h"
 
+const PlhProofHolding *
+plh_proof_image_holdings(const PlhProof *proof)
+{
+	return (const PlhProofHolding *) &proof->groups[proof->group_count];
+}
+
 static const char *
 texts_of(const PlhProof *proof)
 {
-	return (const char *) &proof->groups[proof->group_count];
+	return (const char *) &plh_proof_image_holdings(proof)[proof->holding_count];
 }
 
 const char *
@@ -38,7 +44,7 @@ is_sound_group(const PlhProofGroup *group)
 }
 
 static bool
-is_sound_header(const PlhProof *proof)
+are_sound_sums(const PlhProof *proof)
 {
 	return are_parts(proof->chunks, proof->lost_chunks, 0) &&
 		are_parts(proof->bytes, proof->lost_bytes, proof->resettable_bytes) &&
@@ -49,21 +55,54 @@ is_sound_header(const PlhProof *proof)
 		proof->outcome < PLH_PROOF_OUTCOMES;
 }
 
+Size
+plh_proof_image_bytes(const PlhProof *proof)
+{
+	return offsetof(PlhProof, groups) + proof->group_count * sizeof(PlhProofGroup) +
+		proof->holding_count * sizeof(PlhProofHolding) + proof->text_bytes;
+}
+
+bool
+plh_proof_image_is_sound_head(const PlhProof *proof, Size bytes)
+{
+	return memcmp(proof->magic, PLH_PROOF_MAGIC, sizeof(PLH_PROOF_MAGIC)) == 0 &&
+		proof->group_count <= PLH_PROOF_GROUPS && proof->holding_count <= PLH_PROOF_HOLDINGS &&
+		proof->text_bytes <= PLH_PROOF_TEXT_BYTES &&
+		bytes == plh_proof_image_bytes(proof) && are_sound_sums(proof);
+}
+
+/*
+ * Each is of a group of its kind, and all together hold no more than is held.  The first figure
+ * that makes them too much ends it, before sums could overflow.
+ */
+static bool
+are_sound_holdings(const PlhProof *proof)
+{
+	const PlhProofHolding *holdings = plh_proof_image_holdings(proof);
+	int64		left_bytes = proof->bytes - proof->lost_bytes;
+
+	for (uint32 i = 0; i < proof->holding_count; i++)
+	{
+		if (holdings[i].group >= proof->group_count ||
+			proof->groups[holdings[i].group].site != 0 ||
+			!are_parts(left_bytes, holdings[i].bytes, 0))
+			return false;
+		left_bytes -= holdings[i].bytes;
+	}
+	return true;
+}
+
 bool
 plh_proof_image_is_sound(const PlhProof *proof, Size bytes)
 {
-	if (bytes < offsetof(PlhProof, groups) ||
-		memcmp(proof->magic, PLH_PROOF_MAGIC, sizeof(PLH_PROOF_MAGIC)) != 0 ||
-		proof->group_count > PLH_PROOF_GROUPS || proof->text_bytes > PLH_PROOF_TEXT_BYTES ||
-		bytes != offsetof(PlhProof, groups) + proof->group_count * sizeof(PlhProofGroup) +
-		proof->text_bytes || !is_sound_header(proof))
+	if (bytes < offsetof(PlhProof, groups) || !plh_proof_image_is_sound_head(proof, bytes))
 		return false;
 	if (proof->text_bytes > 0 && texts_of(proof)[proof->text_bytes - 1] != '\0')
 		return false;
 	for (uint32 i = 0; i < proof->group_count; i++)
 		if (!is_sound_group(&proof->groups[i]))
 			return false;
-	return true;
+	return are_sound_holdings(proof);
 }
 
 const PlhProofGroup *

@@ -4,7 +4,7 @@
  *
  * A proof is of one moment.  The file of a process' last one lies beside its profile; it is written
  * as a whole by a child that the process has forked, and never changes.  It is a header, followed by
- * groups, followed by texts, each of which ends with a NUL; a text is referred to by its offset from
+ * groups, holdings, and texts, each of which ends with a NUL; a text is referred to by its offset from
  * the first of them, and the text at 0 is empty.
  *
  * lost		no word of the process points to the chunk, or only words of chunks that are lost: nobody
@@ -24,8 +24,9 @@
 
 #define PLH_PROOF_MAGIC "PLHPF02"
 
-/* A proof has at most this many groups, and so many bytes of texts. */
+/* A proof has at most this many groups and holdings, and so many bytes of texts. */
 #define PLH_PROOF_GROUPS 8192
+#define PLH_PROOF_HOLDINGS 2048
 #define PLH_PROOF_TEXT_BYTES (1 << 20)
 
 /* What came of it.  Stored: append only. */
@@ -70,6 +71,14 @@ typedef struct PlhProofGroup
 								 * holds */
 } PlhProofGroup;
 
+/* What one root holds of the chunks of one kind. */
+typedef struct PlhProofHolding
+{
+	uint32		holder;			/* text: several roots may have the same */
+	uint32		group;			/* number, of a kind */
+	int64		bytes;
+} PlhProofHolding;
+
 typedef struct PlhProof
 {
 	char		magic[8];
@@ -93,6 +102,11 @@ typedef struct PlhProof
 	int64		child_us;		/* processor time of the child */
 	int64		child_bytes;	/* the most that it took */
 	int32		problem;		/* errno or signal, where the outcome has one */
-	uint32		unused;
+	uint32		holding_count;	/* the largest; the others are what is held beyond their sum */
 	PlhProofGroup groups[FLEXIBLE_ARRAY_MEMBER];
 } PlhProof;
+
+/* The most bytes of a file. */
+#define PLH_PROOF_MOST_BYTES \
+	(offsetof(PlhProof, groups) + PLH_PROOF_GROUPS * sizeof(PlhProofGroup) + \
+	 PLH_PROOF_HOLDINGS * sizeof(PlhProofHolding) + PLH_PROOF_TEXT_BYTES)

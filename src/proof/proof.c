@@ -155,10 +155,15 @@ kill_child(void)
 }
 
 void
-plh_proof_end(void)
+plh_proof_end_child(void)
 {
 	if (is_working())
 		kill_child();
+}
+
+void
+plh_proof_remove(void)
+{
 	if (state.has_file)
 		plh_proof_name_unlink(directory_path, getpid());
 }

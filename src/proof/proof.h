@@ -18,8 +18,9 @@ extern int64 plh_proof_begin(void);
 /* Somebody has asked for a proof, or for a child that has ended to be gone. */
 extern void plh_proof_if_asked(void);
 
-/* Nobody waits for it any more. */
-extern void plh_proof_end(void);
+/* At exit: nobody waits for a proof any more, and the dump has the last one. */
+extern void plh_proof_end_child(void);
+extern void plh_proof_remove(void);
 
 /* In a forked child. */
 extern void plh_proof_forget(void);

@@ -9,6 +9,7 @@
 
 #include "heap/heap.h"
 #include "profile/profile_file.h"
+#include "profile/proof_image.h"
 #include "proof/proof_groups.h"
 #include "proof/proof_texts.h"
 #include "proof/proof_words.h"
@@ -34,6 +35,7 @@ typedef struct Group
 	PlhProofGroup told;
 	Size		size;			/* of chunks of a kind */
 	PlhHeapLook look;
+	uint32		number;			/* in the order in which they were found */
 	uint32		largest;		/* holding, plus one */
 } Group;
 
@@ -449,6 +451,16 @@ count_closed(PlhProofGroups *groups)
 	}
 }
 
+static PlhProofWay
+way_of(const PlhProofGroups *groups, const PlhHeapRoots *roots, const Holding *holding)
+{
+	return (PlhProofWay)
+	{
+		groups->contexts, &groups->tags, plh_heap_roots_at(roots, holding->root),
+			holding->first, holding->from
+	};
+}
+
 static void
 tell_group(PlhProofGroups *groups, const PlhHeapRoots *roots, Group *group)
 {
@@ -460,10 +472,7 @@ tell_group(PlhProofGroups *groups, const PlhHeapRoots *roots, Group *group)
 	if (group->largest != 0)
 	{
 		const Holding *holding = &groups->holdings[group->largest - 1];
-		PlhProofWay way = {
-			groups->contexts, &groups->tags, plh_heap_roots_at(roots, holding->root),
-			holding->first, holding->from
-		};
+		PlhProofWay way = way_of(groups, roots, holding);
 
 		group->told.holder = plh_proof_words_holder(&groups->texts, &way);
 		group->told.path = plh_proof_words_path(&groups->texts, &way);
@@ -487,22 +496,20 @@ compare_groups(const PlhProofGroup *a, const PlhProofGroup *b)
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* Holdings refer to groups by number no more from here on: each group knows its largest. */
-PlhProof *
-plh_proof_groups_finish(PlhProofGroups *groups, const PlhHeapRoots *roots, Size *bytes)
-{
-	PlhProof   *proof;
-	uint32		told = 0;
+#define ST_SORT sort_holdings
+#define ST_ELEMENT_TYPE Holding
+#define ST_COMPARE(a, b) ((a)->bytes == (b)->bytes ? 0 : (a)->bytes > (b)->bytes ? -1 : 1)
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
 
-	add_all_lost(groups);
-	add_samples(groups);
-	count_closed(groups);
+/* The largest first.  Those that were too small to be told have a place of 0 in "places". */
+static void
+tell_groups(PlhProofGroups *groups, const PlhHeapRoots *roots, PlhProof *proof, uint32 *places)
+{
+	for (uint32 i = 0; i < groups->count; i++)
+		groups->list[i].number = i;
 	sort_groups(groups->list, groups->count);
-	proof = plh_heap_reserve(offsetof(PlhProof, groups) +
-							 PLH_PROOF_GROUPS * sizeof(PlhProofGroup) + PLH_PROOF_TEXT_BYTES);
-	if (proof == NULL)
-		return NULL;
-	*proof = groups->sums;
 	for (uint32 i = 0; i < groups->count; i++)
 	{
 		Group	   *group = &groups->list[i];
@@ -510,17 +517,67 @@ plh_proof_groups_finish(PlhProofGroups *groups, const PlhHeapRoots *roots, Size 
 		if (group->told.site == 0 && group->told.lost_chunks == 0 &&
 			group->told.bytes < HELD_BYTES)
 			continue;
-		if (told == PLH_PROOF_GROUPS)
+		if (proof->group_count == PLH_PROOF_GROUPS)
 		{
 			proof->left_out_groups++;
 			continue;
 		}
 		tell_group(groups, roots, group);
-		proof->groups[told++] = group->told;
+		proof->groups[proof->group_count++] = group->told;
+		places[group->number] = proof->group_count;
 	}
-	proof->group_count = told;
+}
+
+/*
+ * The largest holdings, of kinds, whose chunks are counted: those of sites are of the same memory.
+ * Groups know their largest holding by its number, and so are told before these are sorted.
+ */
+static void
+tell_holdings(PlhProofGroups *groups, const PlhHeapRoots *roots, PlhProof *proof,
+			  const uint32 *places)
+{
+	PlhProofHolding *told = (PlhProofHolding *) plh_proof_image_holdings(proof);
+
+	sort_holdings(groups->holdings, groups->holding_count);
+	for (uint32 i = 0; i < groups->holding_count && proof->holding_count < PLH_PROOF_HOLDINGS; i++)
+	{
+		const Holding *holding = &groups->holdings[i];
+		uint32		place = places[holding->group];
+		PlhProofWay way;
+
+		if (place == 0 || proof->groups[place - 1].site != 0)
+			continue;
+		way = way_of(groups, roots, holding);
+		told[proof->holding_count++] = (PlhProofHolding)
+		{
+			plh_proof_words_holder(&groups->texts, &way), place - 1, holding->bytes
+		};
+	}
+}
+
+static void
+tell_texts(const PlhProofGroups *groups, PlhProof *proof)
+{
+	memcpy((PlhProofHolding *) plh_proof_image_holdings(proof) + proof->holding_count,
+		   groups->texts.texts, groups->texts.bytes);
 	proof->text_bytes = groups->texts.bytes;
-	memcpy(&proof->groups[told], groups->texts.texts, groups->texts.bytes);
-	*bytes = offsetof(PlhProof, groups) + told * sizeof(PlhProofGroup) + groups->texts.bytes;
+}
+
+PlhProof *
+plh_proof_groups_finish(PlhProofGroups *groups, const PlhHeapRoots *roots, Size *bytes)
+{
+	PlhProof   *proof = plh_heap_reserve(PLH_PROOF_MOST_BYTES);
+	uint32	   *places = plh_heap_reserve(MAX_GROUPS * sizeof(uint32));
+
+	if (proof == NULL || places == NULL)
+		return NULL;
+	add_all_lost(groups);
+	add_samples(groups);
+	count_closed(groups);
+	*proof = groups->sums;
+	tell_groups(groups, roots, proof, places);
+	tell_holdings(groups, roots, proof, places);
+	tell_texts(groups, proof);
+	*bytes = plh_proof_image_bytes(proof);
 	return proof;
 }

@@ -20,6 +20,7 @@
 #include "base/settings.h"
 #include "base/whole_io.h"
 #include "profile/dump_layout.h"
+#include "profile/proof_image.h"
 #include "reader/dump_reader.h"
 #include "reader/frame_names.h"
 #include "reader/profile_reader.h"
@@ -186,6 +187,47 @@ read_file(DumpFile *file)
 	check_header(file, (PlhProfileHeader *) file->start);
 }
 
+static void
+take_baseline(DumpFile *file, PlhDump *dump, PlhBaseline *baseline, Size bytes)
+{
+	if (dump->baseline != NULL || bytes < sizeof(PlhBaseline))
+		return;
+	if (!plh_baseline_is_sound(baseline, bytes, baseline->pid))
+		damaged(file, "Its baseline is invalid.");
+	dump->baseline = baseline;
+}
+
+/* One of another layout is passed over, as parts of unknown kinds are. */
+static void
+take_proof(DumpFile *file, PlhProfileImage *image, const PlhProof *proof, Size bytes)
+{
+	if (image->proof != NULL || bytes < sizeof(proof->magic) ||
+		memcmp(proof->magic, PLH_PROOF_MAGIC, sizeof(PLH_PROOF_MAGIC)) != 0)
+		return;
+	if (!plh_proof_image_is_sound(proof, bytes) || proof->pid != image->header->pid ||
+		proof->process_start != image->header->process_start)
+		damaged(file, "Its proof is invalid.");
+	image->proof = proof;
+}
+
+static void
+take_part(DumpFile *file, PlhDump *dump, uint32 kind, void *data, Size bytes)
+{
+	switch (kind)
+	{
+		case PLH_DUMP_BASELINE:
+			take_baseline(file, dump, data, bytes);
+			break;
+		case PLH_DUMP_NAMES:
+			if (dump->image->names == NULL)
+				dump->image->names = plh_frame_names_read(data, bytes);
+			break;
+		case PLH_DUMP_PROOF:
+			take_proof(file, dump->image, data, bytes);
+			break;
+	}
+}
+
 /* Take over the parts behind the profile, of each kind the first. */
 static void
 take_parts(DumpFile *file, PlhDump *dump)
@@ -203,15 +245,7 @@ take_parts(DumpFile *file, PlhDump *dump)
 			part->padding > 7 || (part->bytes + part->padding) % 8 != 0 ||
 			part->bytes + part->padding > room - sizeof(*part))
 			damaged(file, "A part of it goes beyond its end.");
-		if (part->kind == PLH_DUMP_BASELINE && dump->baseline == NULL &&
-			part->bytes >= sizeof(PlhBaseline))
-		{
-			dump->baseline = (PlhBaseline *) data;
-			if (!plh_baseline_is_sound(dump->baseline, part->bytes, dump->baseline->pid))
-				damaged(file, "Its baseline is invalid.");
-		}
-		else if (part->kind == PLH_DUMP_NAMES && dump->image->names == NULL)
-			dump->image->names = plh_frame_names_read(data, part->bytes);
+		take_part(file, dump, part->kind, data, part->bytes);
 		offset += sizeof(*part) + part->bytes + part->padding;
 	}
 }

@@ -13,9 +13,6 @@
 #include "profile/proof_name.h"
 #include "reader/proof_file.h"
 
-#define MOST_BYTES \
-	(offsetof(PlhProof, groups) + PLH_PROOF_GROUPS * sizeof(PlhProofGroup) + PLH_PROOF_TEXT_BYTES)
-
 static PlhProof *
 read_all(int fd)
 {
@@ -23,7 +20,7 @@ read_all(int fd)
 	PlhProof   *proof;
 
 	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||
-		status.st_size < offsetof(PlhProof, groups) || status.st_size > MOST_BYTES)
+		status.st_size < offsetof(PlhProof, groups) || status.st_size > PLH_PROOF_MOST_BYTES)
 		return NULL;
 	proof = palloc(status.st_size);
 	return plh_whole_io_read(fd, proof, status.st_size, 0) == status.st_size &&
