@@ -38,6 +38,7 @@ PlhLoadSettings plh_load_settings = {.max_profile_size = 1024 * 1024};
 char		my_exec_path[MAXPGPATH] = "/tested/executable";
 char		pkglib_path[MAXPGPATH] = "/tested/lib";
 MemoryContext TopMemoryContext;
+MemoryContext CacheMemoryContext;
 MemoryContext TopTransactionContext;
 MemoryContext MessageContext;
 MemoryContext ErrorContext;
