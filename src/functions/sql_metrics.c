@@ -4,6 +4,8 @@
  */
 #include "postgres.h"
 
+#include "utils/timestamp.h"
+
 #include "base/clock.h"
 #include "base/compat.h"
 #include "base/settings.h"
@@ -53,6 +55,23 @@ put_server(PlhRowSink *sink, const char *name, double value)
 	put_metric(sink, name, server, value);
 }
 
+static double
+age_seconds(TimestampTz at)
+{
+	return Max(0, GetCurrentTimestamp() - at) / (double) USECS_PER_SEC;
+}
+
+static void
+put_proofs(PlhRowSink *sink, Labels type, const PlhTypeFigures *figures)
+{
+	put_metric(sink, "processes_proven", type, figures->proven);
+	if (figures->proven == 0)
+		return;
+	put_metric(sink, "lost_bytes", type, figures->lost_bytes);
+	put_metric(sink, "lost_resettable_bytes", type, figures->resettable_bytes);
+	put_metric(sink, "oldest_proof_seconds", type, age_seconds(figures->oldest_proof_at));
+}
+
 /* The rows of a backend type; no row is better than a sum of nothing known. */
 static void
 put_type(PlhRowSink *sink, const PlhTypeFigures *figures)
@@ -68,6 +87,7 @@ put_type(PlhRowSink *sink, const PlhTypeFigures *figures)
 		put_metric(sink, "context_bytes", type, figures->context_bytes);
 	if (figures->malloc_counted > 0)
 		put_metric(sink, "malloc_bytes", type, figures->malloc_bytes);
+	put_proofs(sink, type, figures);
 }
 
 static void

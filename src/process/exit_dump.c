@@ -276,6 +276,7 @@ tell_exit(const ExitFindings *findings, const PlhDumpResult *dump, const PlhLogT
 	plh_report_detail_append_process(&detail, findings->image);
 	append_counts(&detail, findings->image);
 	append_held(&detail, findings);
+	plh_report_detail_append_lost(&detail, findings->image);
 	append_peak(&detail, findings, &peak);
 	append_private_memory(&detail, header);
 	plh_report_detail_append_left_out(&detail, turn, turn->is_shared ?

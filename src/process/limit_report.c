@@ -58,6 +58,7 @@ append_held(PlhReportDetail *detail, const PlhProfileImage *image)
 							 plh_size_units(live_bytes).text);
 	plh_report_detail_append_top(detail, image, &top, PLH_TOP_NOW, bound);
 	plh_report_detail_append(detail, ".");
+	plh_report_detail_append_lost(detail, image);
 	plh_report_detail_append_statement(detail, &top);
 }
 

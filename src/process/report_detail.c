@@ -14,9 +14,13 @@
 #include "base/plural.h"
 #include "base/size_units.h"
 #include "process/report_detail.h"
+#include "profile/last_proof.h"
 
 /* A statement is shown up to these bytes. */
 #define SHOWN_STATEMENT_BYTES 200
+
+/* Of what is lost, a smaller part that a context can still free is not told. */
+#define TOLD_PART 10
 
 void
 plh_report_detail_begin(PlhReportDetail *detail)
@@ -98,6 +102,22 @@ plh_report_detail_append_top(PlhReportDetail *detail, const PlhProfileImage *ima
 	if (plh_top_site_find_function(&function, top, image, moment))
 		plh_report_detail_append(detail, ", %.0f%% of it by %s and the functions that it calls", 100.0 * function.part,
 								 function.name);
+}
+
+void
+plh_report_detail_append_lost(PlhReportDetail *detail, const PlhProfileImage *image)
+{
+	PlhProof	proof;
+
+	if (!plh_last_proof_peek(&proof, image->header) || proof.lost_bytes == 0)
+		return;
+	plh_report_detail_append(detail, "  As last proven at %s, nothing points to %s of its memory",
+							 timestamptz_to_str(proof.at - proof.at % USECS_PER_SEC),
+							 plh_size_units(proof.lost_bytes).text);
+	if (proof.resettable_bytes > proof.lost_bytes / TOLD_PART)
+		plh_report_detail_append(detail, ", but %s of that can still be freed with its memory context",
+								 plh_size_units(proof.resettable_bytes).text);
+	plh_report_detail_append(detail, ".");
 }
 
 void

@@ -27,6 +27,9 @@ extern void plh_report_detail_append_process(PlhReportDetail *detail, const PlhP
 extern void plh_report_detail_append_top(PlhReportDetail *detail, const PlhProfileImage *image,
 										 const PlhTopSite *top, PlhTopMoment moment,
 										 int64 bound);
+
+/* How much nothing points to, as last proven.  Where nothing is lost, nothing is appended. */
+extern void plh_report_detail_append_lost(PlhReportDetail *detail, const PlhProfileImage *image);
 extern void plh_report_detail_append_statement(PlhReportDetail *detail, const PlhTopSite *top);
 
 /* Which other lines, named as one and as many, the log lacks. */

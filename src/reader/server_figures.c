@@ -2,8 +2,8 @@
  * server_figures.c
  *	  Sums of what all processes of this server hold, by backend type.
  *
- * Monitoring asks every few seconds about a thousand processes, so each costs two short reads: the
- * head of its profile, and a line of /proc.  Which processes there are, and whether a profile is
+ * Monitoring asks every few seconds about a thousand processes, so each costs a few short reads:
+ * the heads of its profile and of its last proof, and a line of /proc.  Which processes there are, and whether a profile is
  * theirs, is known from the server's statistics by their pids and starts.  The kernel is asked only
  * about the few processes that are not in the statistics, such as the postmaster.
  */
@@ -14,6 +14,7 @@
 
 #include "base/limits.h"
 #include "base/process_facts.h"
+#include "profile/last_proof.h"
 #include "profile/profile_image.h"
 #include "reader/collections.h"
 #include "reader/database_text.h"
@@ -94,6 +95,20 @@ add_header(PlhServerFigures *figures, PlhTypeFigures *type, const PlhProfileHead
 	type->malloc_bytes += header->malloc_bytes;
 }
 
+/* What was proven last, of a process that lives. */
+static void
+add_proof(PlhTypeFigures *type, const PlhProfileHeader *header)
+{
+	PlhProof	proof;
+
+	if (!plh_last_proof_peek(&proof, header))
+		return;
+	type->oldest_proof_at = type->proven == 0 ? proof.at : Min(type->oldest_proof_at, proof.at);
+	type->proven++;
+	type->lost_bytes += proof.lost_bytes;
+	type->resettable_bytes += proof.resettable_bytes;
+}
+
 /* The start is that in the server's statistics, or 0 where these do not have the process. */
 static bool
 read_header(const Collecting *collecting, int pid, TimestampTz started_at, PlhProfileHeader *header)
@@ -131,6 +146,7 @@ add_process(Collecting *collecting, int pid, const char *backend_type, Timestamp
 		figures->profiled[figures->profiled_count++] = profiled;
 		note_pid(collecting->owners, pid);
 		add_header(figures, type, &header);
+		add_proof(type, &header);
 	}
 	else
 		figures->unsampled += !collecting->is_preloaded;

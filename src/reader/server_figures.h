@@ -2,7 +2,7 @@
  * server_figures.h
  *	  Sums of what all processes of this server hold, by backend type.
  *
- * Only the heads of profiles are read.  The figures are those of pg_leakhunt_processes, with the
+ * Only the heads of profiles and proofs are read.  The figures are those of pg_leakhunt_processes, with the
  * same meaning, of processes that live.  Never called inside palloc.
  */
 #pragma once
@@ -26,6 +26,10 @@ typedef struct PlhTypeFigures
 	int64		context_bytes;	/* these have */
 	int64		malloc_counted; /* number of those that know what malloc has */
 	int64		malloc_bytes;
+	int64		proven;			/* number of those that were proven */
+	int64		lost_bytes;		/* of these, as each was last proven */
+	int64		resettable_bytes;	/* of lost_bytes */
+	TimestampTz oldest_proof_at;
 } PlhTypeFigures;
 
 /* A process with a profile. */

@@ -15,6 +15,7 @@
 #include "reader_tests.h"
 #include "report/dump_symbols.h"
 #include "sound_profile.h"
+#include "sound_proof.h"
 
 #define SEED 4242
 
@@ -224,6 +225,67 @@ test_foot(const Text *sound)
 	pfree(text.data);
 }
 
+/* A dump of that image and proof. */
+static Text
+dump_with(const PlhProfileImage *image, const PlhProof *proof)
+{
+	const PlhDumpExtras extras = {.reason = "manual"};
+	Text		text;
+
+	write_proof(proof);
+	text = write_dump(image, &extras);
+	remove_proof();
+	return text;
+}
+
+/* A proof that can't be one of the process. */
+static void
+test_proofs(const PlhProfileImage *image)
+{
+	PlhProof   *proof = make_proof(image);
+	PlhProofGroup *kind = &proof->groups[proof->group_count - 1];
+	PlhProofHolding *holding = (PlhProofHolding *) plh_proof_image_holdings(proof);
+	Text		text = dump_with(image, proof);
+
+	ok(read_as(&text, false) == 0, "a dump with a proof is read");
+	kind->lost_bytes = kind->bytes + 1;
+	text = dump_with(image, proof);
+	ok(read_as(&text, false) == ERRCODE_DATA_CORRUPTED,
+	   "a dump with a proof of more lost than there is is refused");
+	kind->lost_bytes = 0;
+	holding->bytes = proof->bytes;
+	text = dump_with(image, proof);
+	ok(read_as(&text, false) == ERRCODE_DATA_CORRUPTED,
+	   "a dump with a proof of more held than there is is refused");
+	holding->bytes = 1;
+	holding->group = proof->group_count;
+	text = dump_with(image, proof);
+	ok(read_as(&text, false) == ERRCODE_DATA_CORRUPTED,
+	   "a dump with a proof of what is no kind of chunks is refused");
+	free(proof);
+}
+
+/* A proof that is none of the process is not in its dump; one of another layout is passed over. */
+static void
+test_foreign_proofs(const PlhProfileImage *image)
+{
+	PlhProof   *proof = make_proof(image);
+	Attempt		attempt = {0};
+	Text		text = dump_with(image, proof);
+	char	   *magic = memmem(text.data, text.bytes, PLH_PROOF_MAGIC, sizeof(PLH_PROOF_MAGIC));
+
+	magic[sizeof(PLH_PROOF_MAGIC) - 2]++;
+	mend_foot(&text);
+	set_dump_file(&text);
+	ok(read_dump(&attempt) == 0 && attempt.dump->image->proof == NULL,
+	   "a dump with a proof of another layout is read without it");
+	proof->process_start++;
+	text = dump_with(image, proof);
+	ok(read_dump(&attempt) == 0 && attempt.dump->image->proof == NULL,
+	   "the proof of a former process with that pid is not in a dump");
+	free(proof);
+}
+
 /* Names of functions that are none end the names, and no more. */
 static void
 test_names(void)
@@ -259,20 +321,27 @@ test_damaged_dumps(void)
 	PlhProfileHeader *header = make_profile(3, SEED);
 	PlhDumpExtras extras = {.reason = "manual"};
 	PlhProfileImage image = {0};
+	PlhProof   *proof;
 	Text		text;
 
 	open_dump_file();
 	plh_profile_image_adopt(&image, header, header->used_bytes);
 	extras.baseline = half_of_profile(&image);
 	plh_dump_symbols_make(plh_symbols_open(), &image, &extras);
+	proof = make_proof(&image);
+	write_proof(proof);
 	text = write_dump(&image, &extras);
+	remove_proof();
 	printf("# a dump of %zu bytes\n", text.bytes);
 	test_foot(&text);
 	test_names();
+	test_proofs(&image);
+	test_foreign_proofs(&image);
 	test_bits(&text);
 	test_cut(&text);
 	test_damaged(&text);
 	close_dump_file();
+	free(proof);
 	free(header);
 	forget_memory();
 }

@@ -14,6 +14,7 @@
 #include "report/dump_symbols.h"
 #include "server.h"
 #include "sound_profile.h"
+#include "sound_proof.h"
 
 #define SEED 4242
 
@@ -234,7 +235,7 @@ compare_symbols(const PlhProfileImage *image, const PlhProfileImage *read)
 
 /* A dump of an image is that image. */
 static void
-test_round_trip(const PlhProfileImage *image)
+test_round_trip(const PlhProfileImage *image, const PlhProof *proof)
 {
 	PlhBaseline *baseline = half_of_profile(image);
 	PlhDumpExtras extras = {.reason = "growth",.baseline = baseline};
@@ -257,6 +258,10 @@ test_round_trip(const PlhProfileImage *image)
 	ok_unbroken(compare_sites(image, baseline, dump->image, dump->baseline),
 				"a dump that is read has the same sites");
 	ok_unbroken(compare_symbols(image, dump->image), "a dump that is read has the same symbols");
+
+	ok(dump->image->proof != NULL &&
+	   memcmp(dump->image->proof, proof, plh_proof_image_bytes(proof)) == 0,
+	   "a dump that is read has the last proof of its process");
 
 	extras.baseline = dump->baseline;
 	again = write_dump(dump->image, &extras);
@@ -351,12 +356,17 @@ test_dump_files(void)
 {
 	PlhProfileHeader *header = make_profile(300, SEED);
 	PlhProfileImage image = {0};
+	PlhProof   *proof;
 
 	open_dump_file();
 	statement_start = 5000000;
 	plh_profile_image_adopt(&image, header, header->used_bytes);
 	image.names = NULL;
-	test_round_trip(&image);
+	proof = make_proof(&image);
+	write_proof(proof);
+	test_round_trip(&image, proof);
+	remove_proof();
+	free(proof);
 	test_heap_text(&image);
 	test_hostile_text(header);
 	free(header);
