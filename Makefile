@@ -68,6 +68,7 @@ PAGE_SCRIPT = \
 	src/page/tree.js \
 	src/page/table.js \
 	src/page/treemap.js \
+	src/page/holders.js \
 	src/page/detail.js \
 	src/page/profile.js \
 	src/page/compare.js \

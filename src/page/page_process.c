@@ -10,6 +10,7 @@
 #include "base/sampling.h"
 #include "judge/followed_parts.h"
 #include "page/page_process.h"
+#include "page/page_proof.h"
 #include "page/page_sites.h"
 #include "report/context_list.h"
 #include "report/death_text.h"
@@ -279,6 +280,8 @@ plh_page_process_append(StringInfo json, const PlhPageSource *source, Size most_
 	append_history(json, image->header);
 	append_families(json, image);
 	append_contexts(json, process);
+	plh_json_key(json, "proof");
+	plh_page_proof_append(json, image);
 	plh_page_sites_add_list(sites, source->list,
 							most_bytes - Min(most_bytes, json->len + COURSES_BYTES));
 	append_courses(json, image, sites);

@@ -10,7 +10,7 @@ function makeProcess() {
 
 	title.after(makeFacts());
 	document.getElementById('plain').replaceWith(makeWords());
-	main.append(makeChart(), makeSites(), makeContexts(), makeFooter(), news, hover);
+	main.append(makeChart(), makeSites(), makeContexts(), makeHolders(), makeFooter(), news, hover);
 	document.addEventListener('keydown', pageKey);
 	title.append(themeButton());
 }

@@ -1,36 +1,33 @@
-// The flame graph as a tree: the same figures, for those who read or use keys.
+// Trees as rows that open and close: the call tree, which has the same figures as the
+// flame graph, for those who read or use keys; and the tree of what is held.
+//
+// A tree tells of a node its children and what its row has behind its name; what is to be
+// done when a row is chosen, or its node is taken out; and what else a row shows.
 
 const TREE_STEP = 200;	// the most children of a node that are shown at once
 
-function makeTreeTable() {
+// Columns are pairs: a title, and whether it is of figures.
+function makeTreeGrid(id, label, columns) {
 	const body = element('tbody', { keydown: treeKey });
-	const table = element('table', { role: 'treegrid', class: 'tree', 'aria-label': 'Call tree' },
+	const table = element('table', { role: 'treegrid', class: 'tree', 'aria-label': label },
 		element('thead', null, element('tr', null,
-			...['Function', 'Bytes', '+/-', 'Part', 'Binary'].map((title, i) =>
-				element('th', { scope: 'col', class: i > 0 && i < 4 ? 'number' : null }, title)))), body);
+			...columns.map(([title, isNumber]) => element('th', { scope: 'col', class: isNumber ? 'number' : null }, title)))), body);
 
-	return element('div', { id: 'tree', class: 'scroll', hidden: true, tabindex: -1 }, table);
+	return element('div', { id: id, class: 'scroll', tabindex: -1 }, table);
 }
 
-function fillTree() {
-	const body = document.querySelector('#tree tbody');
+// Show a tree from its root, which is open.
+function plantTree(grid, tree, root) {
+	const body = grid.querySelector('tbody');
 
-	body.replaceChildren(treeRow(graph.root));
+	body.replaceChildren(treeRow(tree, root));
 	expand(body.firstChild);
-	let row = body.firstChild;
-
-	// down to where it branches
-	while (childrenOf(row.node).length === 1 && row.nextSibling) {
-		row = row.nextSibling;
-		expand(row);
-	}
 	body.firstChild.tabIndex = 0;
+	return body.firstChild;
 }
 
-function treeRow(node) {
-	const measure = MEASURES[state.measure];
-	const error = errorOfSum(node, state.measure);
-	const leaf = !childrenOf(node).length;
+function treeRow(tree, node) {
+	const leaf = !tree.children(node).length;
 	const name = element('td', null, element('span', { class: 'twist', 'aria-hidden': 'true' }, leaf ? '' : '\u25b8'), quoted(node.text));
 	const row = element('tr', {
 		role: 'row', 'aria-level': node.depth + 1, 'aria-expanded': leaf ? null : 'false', tabindex: -1,
@@ -39,26 +36,66 @@ function treeRow(node) {
 			if (row.getAttribute('aria-expanded') === 'true') collapse(row);
 			else expand(row);
 		}
-	}, name,
-	element('td', { class: 'number' }, measure.signed ? signedSize(node.bytes) : size(node.bytes)),
-	element('td', { class: 'number' }, error === null ? 'not known' : error > 0 ? size(error) : 'exact'),
-	element('td', { class: 'number' }, percent(node.width, graph.root.width)),
-	element('td', null, node.frame.module ? quoted(node.frame.module) : ''));
+	}, name, ...tree.cells(node));
 
 	name.style.paddingLeft = Math.min(node.depth, 40) * 14 + 6 + 'px';
+	row.tree = tree;
 	row.node = node;
-	if (graph.matched.has(node)) row.classList.add('matched');
-	if (graph.marked.has(node) && node.parent) row.classList.add('marked');
+	if (tree.furnish) tree.furnish(row, node);
 	return row;
+}
+
+function figure(text) {
+	return element('td', { class: 'number' }, text);
+}
+
+// The call tree.
+const callTree = {
+	children: node => childrenOf(node),
+	cells: node => {
+		const measure = MEASURES[state.measure];
+		const error = errorOfSum(node, state.measure);
+
+		return [figure(measure.signed ? signedSize(node.bytes) : size(node.bytes)),
+			figure(error === null ? 'not known' : error > 0 ? size(error) : 'exact'),
+			figure(percent(node.width, graph.root.width)),
+			element('td', null, node.frame.module ? quoted(node.frame.module) : '')];
+	},
+	furnish: (row, node) => {
+		if (graph.matched.has(node)) row.classList.add('matched');
+		if (graph.marked.has(node) && node.parent) row.classList.add('marked');
+	},
+	chosen: node => {
+		graph.current = node;
+		if (!childrenOf(node).length) chooseSiteOf(node);
+	},
+	removed: node => hideNode(node)
+};
+
+function makeTreeTable() {
+	const grid = makeTreeGrid('tree', 'Call tree', [['Function'], ['Bytes', true], ['+/-', true], ['Part', true], ['Binary']]);
+
+	grid.hidden = true;
+	return grid;
+}
+
+function fillTree() {
+	let row = plantTree(document.getElementById('tree'), callTree, graph.root);
+
+	// down to where it branches
+	while (childrenOf(row.node).length === 1 && row.nextSibling) {
+		row = row.nextSibling;
+		expand(row);
+	}
 }
 
 function expand(row) {
 	if (row.getAttribute('aria-expanded') !== 'false') return;
-	const children = childrenOf(row.node);
+	const children = row.tree.children(row.node);
 
 	row.setAttribute('aria-expanded', 'true');
 	row.querySelector('.twist').textContent = '\u25be';
-	row.after(...children.slice(0, TREE_STEP).map(treeRow));
+	row.after(...children.slice(0, TREE_STEP).map(child => treeRow(row.tree, child)));
 }
 
 function collapse(row) {
@@ -73,8 +110,7 @@ function moveTree(row) {
 	for (const other of row.parentNode.querySelectorAll('tr[tabindex="0"]')) other.tabIndex = -1;
 	row.tabIndex = 0;
 	row.focus();
-	graph.current = row.node;
-	if (!childrenOf(row.node).length) chooseSiteOf(row.node);
+	if (row.tree.chosen) row.tree.chosen(row.node);
 }
 
 function treeKey(event) {
@@ -97,7 +133,7 @@ function treeKey(event) {
 		case 'Home': moveTree(row.parentNode.firstChild); break;
 		case 'End': moveTree(row.parentNode.lastChild); break;
 		case 'Enter': if (open === 'true') collapse(row); else expand(row); break;
-		case 'x': hideNode(row.node); break;
+		case 'x': if (row.tree.removed) row.tree.removed(row.node); break;
 		default: return;
 	}
 	event.preventDefault();

@@ -57,8 +57,8 @@ function squarify(areas, x, y, width, height) {
 	return placed;
 }
 
-function makeTreemap() {
-	const areas = makeAreas();
+function makeTreemap(areas, none) {
+	const isHatched = areas.some(area => area.used < area.bytes);
 	const plot = drawn('svg', { class: 'treemap', role: 'img', 'aria-label': 'Areas of ' + plural(areas.length, 'part', 'parts') + ' of the memory; the table below has the same.' });
 	const draw = () => {
 		const width = Math.max(260, plot.parentNode ? plot.parentNode.clientWidth : 600);
@@ -67,12 +67,12 @@ function makeTreemap() {
 		plot.setAttribute('viewBox', '0 0 ' + width + ' ' + height);
 		plot.setAttribute('width', width);
 		plot.setAttribute('height', height);
-		plot.replaceChildren(drawn('defs', null, hatch('map-free')));
+		plot.replaceChildren(...(isHatched ? [drawn('defs', null, hatch('map-free'))] : []));
 		squarify(areas, 0, 0, width, height).forEach(place => drawArea(plot, place));
 	};
 
 	if (!areas.length)
-		return element('p', { class: 'empty' }, 'The process has not counted its memory contexts yet.');
+		return element('p', { class: 'empty' }, none);
 	redraws.push(draw);
 	queueMicrotask(() => { new ResizeObserver(draw).observe(plot.parentNode); });
 	return plot;
@@ -133,5 +133,5 @@ function makeContexts() {
 		element('p', { class: 'note' }, (page.contexts_left_out ? count(page.contexts_left_out) + ' smaller rows are left out here. ' : '') + (page.counted_at === null ? '' : 'As counted at ' + moment(page.counted_at) + '. ') +
 			(free === null ? '' : 'Free within memory contexts: ' + size(free) + ', exact. ') +
 			(page.counted_at === null ? '' : 'Hatched is what samples do not account for: free space, headers of chunks, and what was allocated before sampling began.')),
-		makeTreemap(), makeAreaLegend(), table.element);
+		makeTreemap(makeAreas(), 'The process has not counted its memory contexts yet.'), makeAreaLegend(), table.element);
 }

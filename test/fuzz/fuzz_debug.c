@@ -12,10 +12,13 @@
 #include "postgres.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "storage/proc.h"
 
 #include "symbols/symbol_server.c"
 

@@ -26,6 +26,7 @@
 #include "report/dump_symbols.h"
 #include "routine_input.h"
 #include "sound_profile.h"
+#include "sound_proof.h"
 #include "symbols/symbol_protocol.h"
 #include "symbols/symbols.h"
 
@@ -107,6 +108,22 @@ write_growing_seed(const PlhProfileHeader *header)
 	free(copy);
 }
 
+/* A proof, and a dump that has it. */
+static void
+write_proof_seeds(const PlhProfileImage *image, int sites)
+{
+	PlhProof   *proof = make_proof(image);
+	char		name[64];
+
+	snprintf(name, sizeof(name), "proof/%d_sites", sites);
+	write_seed(name, proof, plh_proof_image_bytes(proof));
+	write_proof(proof);
+	snprintf(name, sizeof(name), "dump/%d_sites_proof", sites);
+	write_dump_seed(name, image, false);
+	remove_proof();
+	free(proof);
+}
+
 /* A profile with a number of sites, and what is made of it. */
 static void
 write_profile_seeds(int sites, uint64 seed)
@@ -129,6 +146,7 @@ write_profile_seeds(int sites, uint64 seed)
 	snprintf(name, sizeof(name), "baseline/%d_sites", sites);
 	write_seed(name, baseline, offsetof(PlhBaseline, sites) +
 			   sizeof(PlhBaselineSite) * baseline->site_count);
+	write_proof_seeds(&image, sites);
 	free(header);
 	forget_memory();
 }
