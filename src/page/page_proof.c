@@ -28,23 +28,26 @@ typedef struct Telling
 	uint32		holder_count;
 } Telling;
 
+/* No text, or an empty one, is null. */
 static void
-append_text(const Telling *telling, uint32 offset)
+append_text(const Telling *telling, const char *text)
 {
-	const char *text = plh_proof_image_text(telling->proof, offset);
-
-	plh_json_text(telling->json, text[0] == '\0' ? NULL :
+	plh_json_text(telling->json, text == NULL || text[0] == '\0' ? NULL :
 				  plh_database_text_fit_foreign(text, strlen(text),
 												telling->image->header->encoding));
 }
 
 static void
+append_text_at(const Telling *telling, uint32 offset)
+{
+	append_text(telling, plh_proof_image_text(telling->proof, offset));
+}
+
+/* What users have written is left out of what goes out. */
+static void
 append_content(const Telling *telling, uint32 offset)
 {
-	if (plh_redaction_content("") == NULL)
-		plh_json_text(telling->json, NULL);
-	else
-		append_text(telling, offset);
+	append_text(telling, plh_redaction_content(plh_proof_image_text(telling->proof, offset)));
 }
 
 /* Those of which something is lost, which come first, and those that holdings are of. */
@@ -78,9 +81,9 @@ append_kinds(Telling *telling)
 			continue;
 		telling->rows[i] = row++;
 		plh_json_open(telling->json, '[');
-		append_text(telling, group->context_name);
+		append_text_at(telling, group->context_name);
 		plh_json_text(telling->json, plh_profile_image_lifetime_name(group->lifetime));
-		append_text(telling, group->what);
+		append_text_at(telling, group->what);
 		append_content(telling, group->what_of_user);
 		plh_json_number(telling->json, group->chunks);
 		plh_json_number(telling->json, group->bytes);
@@ -120,7 +123,7 @@ append_holdings(Telling *telling)
 	plh_json_close(telling->json, ']');
 	plh_json_put_open(telling->json, "holders", '[');
 	for (uint32 i = 0; i < telling->holder_count; i++)
-		append_text(telling, telling->holders[i]);
+		append_text_at(telling, telling->holders[i]);
 	plh_json_close(telling->json, ']');
 }
 

@@ -121,6 +121,21 @@ my $explained = $node->safe_psql('postgres', "SELECT explanation FROM pg_leakhun
 is( $live->{explanation}{findings}[0]{evidence}, decode_json($explained)->{findings}[0]{evidence},
 	'the evidence is that of pg_leakhunt_explain');
 
+# A proof, which the dump has, too.
+cmp_ok($node->safe_psql('postgres', "SELECT count(*) FROM pg_leakhunt_proof($pid)"), '>', 3, 'an idle session is proven');
+my $proven_file = $node->safe_psql('postgres', "SELECT pg_leakhunt_dump($pid)");
+my $proven_path = save('proven', "pg_leakhunt_page('$proven_file')");
+my $proof = document_of($proven_path)->{proof};
+my $held = 0;
+is_deeply(
+	[ sort map { join '|', map { $_ // '' } @$_ } grep { $_->[7] > 0 } @{ $proof->{kinds} } ],
+	rows("SELECT context_name, lifetime, kind, content, chunks, bytes, lost_chunks, lost_bytes, resettable_bytes FROM pg_leakhunt_proof('$proven_file') WHERE kind IS NOT NULL AND lost_bytes > 0"),
+	'what is lost is what pg_leakhunt_proof says');
+$held += $_->[2] for @{ $proof->{holdings} };
+cmp_ok($held, '<=', $proof->{bytes} - $proof->{lost_bytes}, 'holders hold no more than is held');
+cmp_ok($held, '>', ($proof->{bytes} - $proof->{lost_bytes}) / 2, 'holders hold most of what is held');
+is($page->{proof}, undef, 'a page of what was not proven says nothing of holders');
+
 # The server.
 my $server_path = save('server', 'pg_leakhunt_page()');
 my $server = document_of($server_path);
@@ -473,6 +488,17 @@ SKIP:
 	push @themes, $is_dark->();
 	is("@themes", 'light dark light dark light dark light', 'light and dark, as the system has it, as chosen, and light on paper');
 	is_deeply([ $browser->console ], [], 'nothing goes wrong in the console then');
+
+	# who holds it: the tree opens, and each level adds up
+	$browser->open($proven_path);
+	like($browser->result('textOf', '#holders'), qr/nothing points to .* in chunks/, 'the page says what is lost');
+	$browser->value("document.querySelector('#held tr.lost').click()");
+	is($browser->value("document.querySelector('#held tr.lost').getAttribute('aria-expanded')"), 'true', 'what is lost opens to its contexts');
+	is($browser->value(q{(rows => rows[0].node.bytes - rows.filter(row => row.node.depth === 1).reduce((sum, row) => sum + row.node.bytes, 0))([...document.querySelectorAll('#held tbody tr')])}),
+		0, 'holders and what is lost add up to all chunks');
+	is_deeply([ $browser->console ], [], 'nothing goes wrong in the console with a proof');
+	$browser->screenshot("$directory/proven.png");
+	$browser->open($path);
 
 	# the brush: what is selected is the difference of two points of the history
 	my $points = scalar @{ $history->{at} };
