@@ -98,14 +98,24 @@ reason_of(const PlhProof *proof)
 	}
 }
 
+static void
+report_no_result(const PlhProfileImage *image)
+{
+	int			pid = image->header->pid;
+
+	ereport(WARNING, (errmsg("process %d could not be proven", pid),
+					  plh_process_facts_is_alive(pid, image->header->process_start) ?
+					  errdetail("The child that looked at a copy of its memory has ended without a result, as by the kernel when memory runs out.") :
+					  errdetail("It has ended meanwhile.")));
+}
+
 static const PlhProof *
-checked(int pid, const PlhProof *proof)
+checked(const PlhProfileImage *image, const PlhProof *proof)
 {
 	if (proof == NULL)
-		ereport(WARNING, (errmsg("process %d could not be proven", pid),
-						  errdetail("The child that looked at a copy of its memory has ended without a result, as by the kernel when memory runs out.")));
+		report_no_result(image);
 	else if (proof->outcome != PLH_PROOF_PROVEN)
-		ereport(WARNING, (errmsg("process %d could not be proven", pid),
+		ereport(WARNING, (errmsg("process %d could not be proven", image->header->pid),
 						  errdetail_internal("%s", reason_of(proof))));
 	return proof != NULL && proof->outcome == PLH_PROOF_PROVEN ? proof : NULL;
 }
@@ -140,5 +150,5 @@ plh_sql_prove(const PlhProfileImage *image)
 
 	/* the child is not to stay as a zombie */
 	(void) ring(pid);
-	return checked(pid, proof);
+	return checked(image, proof);
 }
