@@ -327,11 +327,12 @@ is( check(q('SELECT leak_moved_contexts(100, 2)')) =~ s/^\d+/N/r,
 	'N|2|leaker moved context|[memory contexts]',
 	'a check finds contexts that were moved');
 
-is( check(
+# What was lost twice is found as well, or once, as a word may still point to one.
+like( check(
 		q($$SELECT CASE WHEN n IN (5, 16, 18) THEN leak_contexts(1, 1) END, leak_empty_contexts(1)
 			FROM nextval('calls') n$$, 20, 10),
 		q(SELECT setval('calls', 1, false))),
-	"1\n1024|1|leaker empty context|[memory contexts]",
+	qr/^1\n1024\|1\|leaker empty context\|\[memory contexts\](\n0\.\d+\|0\.\d+\|leaker leaked context\|leaking_in)?$/,
 	'a check is right while contexts of new names appear');
 # Where the server would compile the statement, each time to another place, it does not.
 # The first call comes through ExecInterpExprStillValid, where compilers leave a frame of it.
