@@ -8,8 +8,8 @@
  * in any case.  Then its first allocation fails, its second, and so on, until an execution has
  * fewer.  After FIRST_NUMBERS of them, the distance grows with the number.
  *
- * What has stayed and is lost in the end, as a proof before the failures and one behind them tell, is
- * a leak of the failures after which it stayed: its call site has held more by then.
+ * What has stayed and is lost in the end, as a proof before the failures and one behind them tell,
+ * is a leak of the failures after which it stayed: its call site has held more by then.
  *
  * Where something else stays, it may be a cache that the statement has not filled before.  So these
  * failures are tried again, in two halves as in leak_check.c: all of them at first, then half
@@ -332,7 +332,10 @@ add_group(FailingCheck *failing, int first, int count)
 	};
 }
 
-/* Is all of it lost that failures have left at a site, where the statement leaves nothing in any case? */
+/*
+ * Is all of it lost that failures have left at a site?  Not where the statement leaves something in
+ * any case: that would count.
+ */
 static bool
 is_all_lost(const FailingCheck *failing, int number)
 {

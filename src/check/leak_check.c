@@ -2,8 +2,9 @@
  * leak_check.c
  *	  Runs a statement again and again and tells what stays behind each time.
  *
- * What nothing points to afterwards is lost, and a leak: a proof before the iterations and one after
- * them tell what they have lost.  All else that stays is held by something, and is a leak if it grows.
+ * What nothing points to afterwards is lost, and a leak: a proof before the iterations and one
+ * after them tell what they have lost.  All else that stays is held by something, and is a leak if
+ * it grows.
  *
  * Every allocation in a context that lives as long as the session is a sample meanwhile, so that
  * the figures are exact.  The statement does what it does; failing_check.c lets its allocations
