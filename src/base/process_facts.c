@@ -20,6 +20,7 @@
 #define STAT_FIRST_AFTER_NAME 3
 #define STAT_PARENT 4
 #define STAT_FLAGS 9
+#define STAT_THREADS 20
 #define STAT_START_TIME 22
 #define STAT_HEAP_START 47
 
@@ -66,6 +67,13 @@ stat_field(int pid, int number)
 	for (int i = STAT_FIRST_AFTER_NAME; field != NULL && i <= number; i++)
 		field = strchr(field + 1, ' ');
 	return field != NULL ? strtoull(field, NULL, 10) : 0;
+}
+
+/* Has a process more than one thread?  Also true if that can't be told. */
+bool
+plh_process_facts_has_threads(int pid)
+{
+	return stat_field(pid, STAT_THREADS) != 1;
 }
 
 int

@@ -20,3 +20,4 @@ extern int64 plh_process_facts_own_bytes(void);
 extern bool plh_process_facts_owns(int64 bytes);
 extern int64 plh_process_facts_touched_bytes(void);
 extern int64 plh_process_facts_rss_anon_bytes(int pid);
+extern bool plh_process_facts_has_threads(int pid);

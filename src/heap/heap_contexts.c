@@ -90,9 +90,9 @@ walk_blocks(PlhHeapContexts *contexts, uint32 number)
 	plh_heap_index_rewind(contexts->index, blocks);
 }
 
-/* What is found to be wrong when the index is there: all of it is held. */
-static void
-hold_all(PlhHeapContexts *contexts, uint32 number)
+/* What is found to be wrong when the index is there. */
+void
+plh_heap_contexts_hold_all(PlhHeapContexts *contexts, uint32 number)
 {
 	PlhHeapIndex *index = contexts->index;
 
@@ -133,7 +133,7 @@ plh_heap_contexts_walk(PlhHeapContexts *contexts, const PlhHeapLayout *layout,
 		return false;
 	for (uint32 i = 0; i < contexts->count; i++)
 		if (!(contexts->list[i].flags & PLH_HEAP_CLOSED) && !plh_heap_blocks_take_free(contexts, i))
-			hold_all(contexts, i);
+			plh_heap_contexts_hold_all(contexts, i);
 	return true;
 }
 

@@ -16,6 +16,7 @@
 #define PLH_HEAP_KNOWN 0x2		/* somebody has its address */
 #define PLH_HEAP_USED 0x4		/* a chunk of it was found */
 #define PLH_HEAP_NAMED 0x8		/* its header was looked at */
+#define PLH_HEAP_MALLOC 0x10	/* it is none: its chunks are malloc's blocks */
 
 typedef struct PlhHeapContext
 {
@@ -44,6 +45,9 @@ typedef struct PlhHeapContexts
  */
 extern bool plh_heap_contexts_walk(PlhHeapContexts *contexts, const PlhHeapLayout *layout,
 								   PlhHeapMemory *memory, PlhHeapIndex *index, uintptr_t top);
+
+/* All of a context is held, though it is in the index, which is searchable. */
+extern void plh_heap_contexts_hold_all(PlhHeapContexts *contexts, uint32 number);
 
 /* The context at that address; NULL: there is none. */
 extern PlhHeapContext *plh_heap_contexts_at(const PlhHeapContexts *contexts, uintptr_t address);

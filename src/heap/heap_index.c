@@ -165,6 +165,7 @@ plh_heap_index_finish(PlhHeapIndex *index)
 	Size		pages;
 	uint32	   *first;
 
+	index->span_count = 0;
 	if (index->count == 0)
 		return true;
 	sort_blocks(index->blocks, index->count);

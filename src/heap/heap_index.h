@@ -3,6 +3,7 @@
  *	  Which chunk an address lies in, and which chunks were found.
  *
  * Blocks are added in any order, each with its chunks; plh_heap_index_finish makes them searchable.
+ * Further ones may be added then, and are searchable once that was called again.
  * There are two bits for each 8 bytes of a block: one is set where a chunk begins, the other once
  * the chunk was found, or if it is free.  So the index takes some 4% of what it covers.
  */

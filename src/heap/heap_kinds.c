@@ -99,6 +99,7 @@ is_hash_table(const PlhHeapContexts *contexts, const PlhHeapChunk *chunk, const 
 	uint64		name;
 
 	if (content->length < TABLE_BYTES ||
+		contexts->list[chunk->block->context].flags & PLH_HEAP_MALLOC ||
 		word_of(content, TABLE_CONTEXT) != contexts->list[chunk->block->context].address)
 		return false;
 	name = word_of(content, TABLE_NAME);

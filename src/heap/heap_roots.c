@@ -2,8 +2,8 @@
  * heap_roots.c
  *	  What holds memory by itself: variables, stacks, headers of contexts, and all that is unknown.
  *
- * What is no block of a context, and private, may hold something: it is a root as a whole, whatever
- * it is.  So nothing has to be known of malloc, threads or their variables.
+ * What is no block of a context or of malloc, and private, may hold something: it is a root as a
+ * whole, whatever it is.  So nothing has to be known of threads or their variables.
  */
 #include "postgres.h"
 
@@ -272,13 +272,20 @@ mark_rest(PlhHeapRoots *roots)
 	}
 }
 
-/* Chunks of which it is not known whether they are free hold what they point to. */
+/*
+ * Chunks of which it is not known whether they are free hold what they point to.  Of a context that
+ * is not understood, somebody has the header, and by it the blocks.
+ */
 static void
 mark_unsure(PlhHeapRoots *roots)
 {
 	const PlhHeapIndex *index = roots->mark->index;
+	const PlhHeapContexts *contexts = roots->mark->contexts;
 
 	roots->kind = PLH_HEAP_BY_CLOSED;
+	for (uint32 i = 0; i < contexts->count; i++)
+		if (contexts->list[i].flags & PLH_HEAP_CLOSED)
+			plh_heap_mark_word(roots->mark, contexts->list[i].address, contexts->list[i].address);
 	for (uint32 i = 0; i < index->count; i++)
 		if (index->blocks[i].flags & PLH_HEAP_UNSURE)
 			plh_heap_mark_range(roots->mark, index->blocks[i].start, index->blocks[i].bytes,

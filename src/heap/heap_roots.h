@@ -13,7 +13,7 @@ typedef enum PlhHeapRootKind
 	PLH_HEAP_BY_VARIABLE,		/* of a binary */
 	PLH_HEAP_BY_CONTEXT,		/* the header of a context, as by a callback */
 	PLH_HEAP_BY_STACK,
-	PLH_HEAP_BY_OTHER,			/* private memory of malloc or of threads */
+	PLH_HEAP_BY_OTHER,			/* private memory that is not understood */
 	PLH_HEAP_BY_CODE,			/* compiled at run time */
 	PLH_HEAP_BY_CLOSED,			/* chunks of contexts that are not understood */
 	PLH_HEAP_ROOT_KINDS

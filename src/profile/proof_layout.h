@@ -44,6 +44,16 @@ typedef enum PlhProofOutcome
 #define PLH_PROOF_OUTCOMES (PLH_PROOF_DIED + 1)
 } PlhProofOutcome;
 
+/* What came of malloc's blocks.  Stored: append only. */
+typedef enum PlhProofMalloc
+{
+	PLH_PROOF_MALLOC_UNKNOWN,	/* its memory is not understood: all of it is held */
+	PLH_PROOF_MALLOC_PROVEN,	/* blocks are chunks of the context PLH_MALLOC_NAME */
+	PLH_PROOF_MALLOC_THREADS,	/* other threads may have pointers in registers */
+	PLH_PROOF_MALLOC_OTHER		/* it is not glibc's */
+#define PLH_PROOF_MALLOCS (PLH_PROOF_MALLOC_OTHER + 1)
+} PlhProofMalloc;
+
 /*
  * Chunks of one site, which its live samples stand for, or all chunks of one kind in contexts of one
  * name, which are counted.
@@ -103,6 +113,8 @@ typedef struct PlhProof
 	int64		child_bytes;	/* the most that it took */
 	int32		problem;		/* errno or signal, where the outcome has one */
 	uint32		holding_count;	/* the largest; the others are what is held beyond their sum */
+	uint32		malloc;			/* PlhProofMalloc */
+	uint32		site_count;		/* groups of sites come first, by ascending site */
 	PlhProofGroup groups[FLEXIBLE_ARRAY_MEMBER];
 } PlhProof;
 

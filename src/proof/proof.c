@@ -17,6 +17,7 @@
 #include "miscadmin.h"
 #include "utils/timestamp.h"
 
+#include "base/allocator.h"
 #include "base/clock.h"
 #include "base/fork.h"
 #include "base/guard.h"
@@ -58,6 +59,16 @@ is_working(void)
 	return state.child != 0;
 }
 
+/* Before it was looked at, malloc's memory is not understood. */
+static PlhProofMalloc
+malloc_of_process(void)
+{
+	if (plh_allocator() != PLH_ALLOCATOR_GLIBC)
+		return PLH_PROOF_MALLOC_OTHER;
+	return plh_process_facts_has_threads(getpid()) ? PLH_PROOF_MALLOC_THREADS :
+		PLH_PROOF_MALLOC_UNKNOWN;
+}
+
 /*
  * All signals are blocked meanwhile, so that no handler runs in the child.  How long that took, the
  * child learns by memory that both have.
@@ -77,6 +88,7 @@ fork_child(void)
 	pid_t		child;
 	int			saved_errno;
 
+	head.malloc = malloc_of_process();
 	head.private_bytes = plh_process_facts_rss_anon_bytes(head.pid);
 	sigfillset(&all_signals);
 	sigprocmask(SIG_SETMASK, &all_signals, &signals);

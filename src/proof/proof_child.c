@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -20,6 +21,7 @@
 #include "base/page_layout.h"
 #include "base/process_facts.h"
 #include "base/whole_io.h"
+#include "heap/heap_malloc.h"
 #include "profile/profile_file.h"
 #include "profile/proof_name.h"
 #include "profile/shared_directory.h"
@@ -90,6 +92,7 @@ fill_head(PlhProof *proof)
 	proof->at = begun.at;
 	proof->private_bytes = begun.private_bytes;
 	proof->fork_us = stopped_us == MAP_FAILED ? 0 : *stopped_us;
+	proof->malloc = begun.malloc;
 	proof->child_us = own_cpu_us();
 	proof->child_bytes = Max(0, plh_process_facts_rss_anon_bytes(getpid()) - begun.private_bytes);
 }
@@ -138,6 +141,23 @@ own_layout(void)
 #endif
 }
 
+/*
+ * Have malloc's blocks looked at, too, where that can be.  Returns false without room.  Its variables
+ * lie near the address by which a thread is known, and in the child are those of the process.
+ */
+static bool
+walk_malloc(PlhHeapContexts *contexts)
+{
+	PlhHeapMallocState state;
+
+	if (begun.malloc != PLH_PROOF_MALLOC_UNKNOWN)
+		return true;
+	state = plh_heap_malloc_walk(contexts, (uintptr_t) pthread_self());
+	if (state == PLH_HEAP_MALLOC_PROVEN)
+		begun.malloc = PLH_PROOF_MALLOC_PROVEN;
+	return state != PLH_HEAP_MALLOC_NO_ROOM;
+}
+
 /* Registers are on the stack, by the caller: what it holds only there is held. */
 static pg_noinline void
 prove(PlhProofGroups *groups)
@@ -160,6 +180,8 @@ prove(PlhProofGroups *groups)
 		end_without(PLH_PROOF_NO_MEMORY, errno);
 	if (!plh_heap_contexts_walk(&contexts, layout, &memory, &index, (uintptr_t) TopMemoryContext))
 		end_without(PLH_PROOF_UNKNOWN_LAYOUT, 0);
+	if (!walk_malloc(&contexts))
+		end_without(PLH_PROOF_NO_MEMORY, errno);
 	plh_proof_groups_start(groups, &contexts);
 	if (!plh_heap_mark_start(&mark, &contexts))
 		end_without(PLH_PROOF_NO_MEMORY, errno);
@@ -177,6 +199,7 @@ void
 plh_proof_child_run(const PlhProof *head, const int64 *stopped, const char *directory)
 {
 	PlhProofGroups *groups;
+	volatile stack_t signals;
 
 	memcpy(&begun, head, offsetof(PlhProof, groups));
 	stopped_us = stopped;
@@ -190,6 +213,9 @@ plh_proof_child_run(const PlhProof *head, const int64 *stopped, const char *dire
 	signal(SIGXCPU, end_of_time);
 	plh_detached_child_limit_cpu(LEAST_SECONDS + SECONDS_PER_GB * (begun.private_bytes >> 30));
 	(void) setpriority(PRIO_PROCESS, 0, 19);
+
+	/* a stack for signals may be known to the kernel only: its address is on this one */
+	(void) sigaltstack(NULL, (stack_t *) &signals);
 
 	/* registers that functions keep for their callers go to the stack */
 	__builtin_unwind_init();

@@ -183,6 +183,13 @@ plh_proof_groups_start(PlhProofGroups *groups, PlhHeapContexts *contexts)
 	groups->resettable = plh_heap_reserve(contexts->count);
 }
 
+static PlhLifetime
+lifetime_of(const PlhHeapContext *context)
+{
+	return context->flags & PLH_HEAP_MALLOC ? PLH_LIFETIME_PROCESS :
+		plh_lifetime_of((MemoryContext) context->address);
+}
+
 /* Names are kept with one added, as 0 stands for one that was not looked at. */
 static uint32
 name_of(PlhProofGroups *groups, uint32 context)
@@ -191,11 +198,9 @@ name_of(PlhProofGroups *groups, uint32 context)
 	{
 		char		name[PLH_CONTEXT_NAME_MAX + 1];
 
-		(void) plh_heap_memory_text(groups->contexts->memory, groups->contexts->list[context].name,
-									name, sizeof(name));
+		plh_proof_words_context(groups->contexts, context, name, sizeof(name));
 		groups->names[context] = plh_proof_texts_add(&groups->texts, name) + 1;
-		groups->lifetimes[context] =
-			plh_lifetime_of((MemoryContext) groups->contexts->list[context].address);
+		groups->lifetimes[context] = lifetime_of(&groups->contexts->list[context]);
 	}
 	return groups->names[context] - 1;
 }
@@ -441,6 +446,8 @@ count_closed(PlhProofGroups *groups)
 	{
 		const PlhHeapContext *context = &groups->contexts->list[i];
 
+		if (context->flags & PLH_HEAP_MALLOC)
+			continue;
 		if (context->flags & PLH_HEAP_CLOSED)
 		{
 			groups->sums.closed_contexts++;

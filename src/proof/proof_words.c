@@ -74,6 +74,17 @@ base_name(const char *path)
 	return slash == NULL ? path : slash + 1;
 }
 
+void
+plh_proof_words_context(const PlhHeapContexts *contexts, uint32 number, char *text, Size room)
+{
+	const PlhHeapContext *context = &contexts->list[number];
+
+	if (context->flags & PLH_HEAP_MALLOC)
+		strlcpy(text, PLH_MALLOC_NAME, room);
+	else
+		(void) plh_heap_memory_text(contexts->memory, context->name, text, room);
+}
+
 /* A chunk on the way, and the context that it lies in. */
 static void
 name_chunk(const PlhProofWay *way, uintptr_t address, char *text, Size room)
@@ -87,8 +98,7 @@ name_chunk(const PlhProofWay *way, uintptr_t address, char *text, Size room)
 	text[0] = '\0';
 	if (block == NULL || !plh_heap_index_chunk(way->contexts->index, block, address, &chunk))
 		return;
-	(void) plh_heap_memory_text(way->contexts->memory, way->contexts->list[block->context].name,
-								context, sizeof(context));
+	plh_proof_words_context(way->contexts, block->context, context, sizeof(context));
 	look = plh_heap_kinds_look(way->contexts, way->tags, &chunk);
 	if (look.kind == PLH_HEAP_CHUNK_HASH_TABLE)
 	{
@@ -97,6 +107,8 @@ name_chunk(const PlhProofWay *way, uintptr_t address, char *text, Size room)
 	}
 	else if (look.kind == PLH_HEAP_CHUNK_LIST)
 		snprintf(text, room, "a list in \"%s\"", context);
+	else if (way->contexts->list[block->context].flags & PLH_HEAP_MALLOC)
+		snprintf(text, room, "%zu bytes of malloc", (Size) (chunk.end - chunk.start));
 	else
 		snprintf(text, room, "%zu bytes in \"%s\"", (Size) (chunk.end - chunk.start), context);
 }
@@ -117,9 +129,7 @@ name_root(const PlhProofWay *way, char *text, Size room)
 				snprintf(text, room, "a variable of %s", base_name(root->path));
 			break;
 		case PLH_HEAP_BY_CONTEXT:
-			(void) plh_heap_memory_text(way->contexts->memory,
-										way->contexts->list[root->context].name,
-										context, sizeof(context));
+			plh_proof_words_context(way->contexts, root->context, context, sizeof(context));
 			snprintf(text, room, "the memory context \"%s\"", context);
 			break;
 		case PLH_HEAP_BY_STACK:

@@ -25,6 +25,10 @@ typedef struct PlhProofWay
 	uintptr_t	from;			/* that points to the chunk; 0: the root does */
 } PlhProofWay;
 
+/* The name of a context, or that of malloc's blocks. */
+extern void plh_proof_words_context(const PlhHeapContexts *contexts, uint32 number,
+									char *text, Size room);
+
 /* Each returns the offset of a text. */
 extern uint32 plh_proof_words_kind(PlhProofTexts *texts, Size size, const PlhHeapLook *look);
 extern uint32 plh_proof_words_content(PlhProofTexts *texts, const PlhHeapLook *look);
