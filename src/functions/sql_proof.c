@@ -129,6 +129,22 @@ proof_of_dump(const PlhProfileImage *image)
 	return NULL;
 }
 
+/* Say why malloc's blocks are not among the rows; what was not looked at is no loss. */
+static void
+tell_malloc(const PlhProof *proof)
+{
+	static const char *const reasons[PLH_PROOF_MALLOCS] = {
+		[PLH_PROOF_MALLOC_UNKNOWN] = "The memory of malloc is not laid out as expected.",
+		[PLH_PROOF_MALLOC_THREADS] = "The process has more than one thread, and another one may use a block that no memory points to.",
+		[PLH_PROOF_MALLOC_OTHER] = "The process has an allocator other than that of glibc."
+	};
+
+	if (proof->malloc < PLH_PROOF_MALLOCS && reasons[proof->malloc] != NULL)
+		ereport(NOTICE,
+				(errmsg("blocks of malloc in process %d all count as held", proof->pid),
+				 errdetail_internal("%s", reasons[proof->malloc])));
+}
+
 static Datum
 show_proof(FunctionCallInfo fcinfo)
 {
@@ -146,6 +162,7 @@ show_proof(FunctionCallInfo fcinfo)
 		return (Datum) 0;
 	put_proof(proof, profile.image, &sink);
 	tell_rest(proof);
+	tell_malloc(proof);
 	return (Datum) 0;
 }
 

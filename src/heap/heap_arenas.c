@@ -32,6 +32,7 @@ static const Size bins_offsets[] = {112, 104, 24, 32};
 #define MOST_MAPPED_BYTES_BEFORE 8
 #define MAPPED_COUNT_BEFORE 32	/* up to 2.34 */
 #define MAPPED_COUNT_BEFORE_35 36
+#define COUNTS_BEFORE 40
 
 #define PAGE 4096
 
@@ -182,7 +183,7 @@ find_start(PlhHeapArenas *arenas, PlhHeapMemory *memory, const PlhHeapSegment *s
 {
 	Size		length = segment->end - segment->start;
 
-	for (Size at = MAPPED_COUNT_BEFORE_35 + 4; at + sizeof(uint64) <= length; at += sizeof(uint64))
+	for (Size at = COUNTS_BEFORE; at + sizeof(uint64) <= length; at += sizeof(uint64))
 	{
 		uint64		word;
 
@@ -190,6 +191,8 @@ find_start(PlhHeapArenas *arenas, PlhHeapMemory *memory, const PlhHeapSegment *s
 		if (is_start(memory, &arenas->list[0], word) && read_counts(arenas, segment->bytes + at))
 		{
 			arenas->main_start = word;
+			arenas->counts = segment->start + at - COUNTS_BEFORE;
+			arenas->counts_end = segment->start + at + sizeof(word);
 			return true;
 		}
 	}

@@ -31,6 +31,8 @@ typedef struct PlhHeapArenas
 	uintptr_t	main_start;		/* where the main one's memory begins */
 	uint64		mapped_bytes;	/* of blocks that are mappings of their own */
 	uint32		mapped_counts[2];	/* their number is one of these */
+	uintptr_t	counts;			/* where all that is counted */
+	uintptr_t	counts_end;
 } PlhHeapArenas;
 
 /* Returns false where they are not what they must be. */

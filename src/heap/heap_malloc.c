@@ -11,6 +11,7 @@
 #include "heap/heap_arenas.h"
 #include "heap/heap_malloc.h"
 #include "heap/heap_malloc_lists.h"
+#include "heap/heap.h"
 
 /* Of malloc's chunk. */
 #define HEADER_BYTES 16
@@ -243,15 +244,18 @@ walk_region(Walk *walk, uintptr_t start, uintptr_t end, uintptr_t top, uint64 fl
 	return true;
 }
 
+/* What malloc itself has noted, of chunks that are free and of sums, holds nothing. */
 static bool
 walk_main(Walk *walk)
 {
-	const PlhHeapArena *arena = &walk->arenas.list[0];
+	const PlhHeapArenas *arenas = &walk->arenas;
+	const PlhHeapArena *arena = &arenas->list[0];
 
-	return walk_region(walk, walk->arenas.main_start,
-					   walk->arenas.main_start + arena->system_bytes, arena->top, 0) &&
+	return walk_region(walk, arenas->main_start, arenas->main_start + arena->system_bytes,
+					   arena->top, 0) &&
 		plh_heap_memory_exclude(walk->contexts->memory, arena->address,
-								arena->address + walk->arenas.arena_bytes);
+								arena->address + arenas->arena_bytes) &&
+		plh_heap_memory_exclude(walk->contexts->memory, arenas->counts, arenas->counts_end);
 }
 
 /* Walk one heap of a thread's arena, whose description the first of them has. */
@@ -319,48 +323,32 @@ typedef struct Mapped
 } Mapped;
 
 /*
- * The chunk of a mapping that begins at a page, where its block is aligned so; 0: there is none.  The
- * size of the one before tells how far it lies from the start.
+ * Add the mapping that begins at a page, if one does.  Returns its size; 0: none does.  Where the block
+ * is aligned to more than others are, there is a header in front of it all the same.
  */
-static Size
-mapped_size(const Region *page, Size limit, Size aligned)
-{
-	Size		offset = aligned - HEADER_BYTES;
-	uint64		before = word_at(page, page->start + offset);
-	uint64		head = word_at(page, page->start + offset + 8);
-	Size		size = offset + (head & ~FLAGS);
-
-	return before == offset && (head & FLAGS) == IS_MAPPED && size % PAGE == 0 && size > 0 &&
-		size <= limit ? size : 0;
-}
-
-/* Add the mapping that begins at a page, if one does.  Returns its size; 0: none does. */
 static Size
 add_mapped(Walk *walk, const Region *page, Size limit)
 {
-	for (Size aligned = HEADER_BYTES; aligned <= PAGE; aligned *= 2)
-	{
-		Size		size = mapped_size(page, limit, aligned);
-		uintptr_t	start = page->start + aligned;
-		uintptr_t	end = page->start + size;
-		bool		is_known = false;
-		PlhHeapBlock block = {
-			.whole = page->start, .start = start, .end = end, .whole_end = end,
-			.bytes = page->bytes + aligned, .context = walk->context
-		};
-		const PlhHeapBlock *added;
+	uint64		head = word_at(page, page->start + 8);
+	Size		size = head & ~FLAGS;
+	uintptr_t	end = page->start + size;
+	bool		is_known;
+	PlhHeapBlock block = {
+		.whole = page->start, .start = page->start + HEADER_BYTES, .end = end, .whole_end = end,
+		.bytes = page->bytes + HEADER_BYTES, .context = walk->context
+	};
+	const PlhHeapBlock *added;
 
-		if (size == 0 || !look_for_known(walk, start - HEADER_BYTES, end, &is_known))
-			continue;
-		if (is_known)
-			return size;
-		added = plh_heap_index_add_block(walk->index, &block);
-		if (added == NULL)
-			return 0;
-		plh_heap_index_add_chunk(walk->index, added, start, false);
+	if (word_at(page, page->start) != 0 || (head & FLAGS) != IS_MAPPED || size == 0 ||
+		size % PAGE != 0 || size > limit || !look_for_known(walk, page->start, end, &is_known))
+		return 0;
+	if (is_known)
 		return size;
-	}
-	return 0;
+	added = plh_heap_index_add_block(walk->index, &block);
+	if (added == NULL)
+		return 0;
+	plh_heap_index_add_chunk(walk->index, added, block.start, false);
+	return size;
 }
 
 /* The end of the proven region that an address lies in; 0: there is none. */

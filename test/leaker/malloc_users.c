@@ -17,6 +17,7 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 #include "preload/malloc_hook.h"
@@ -25,6 +26,8 @@ PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(hold_malloc);
 PG_FUNCTION_INFO_V1(release_malloc);
+PG_FUNCTION_INFO_V1(forget_malloc);
+PG_FUNCTION_INFO_V1(hold_in_malloc);
 PG_FUNCTION_INFO_V1(held_bytes);
 PG_FUNCTION_INFO_V1(held_usable_bytes);
 PG_FUNCTION_INFO_V1(regrow_malloc);
@@ -80,6 +83,34 @@ release_malloc(PG_FUNCTION_ARGS)
 		held = block->before;
 		free(block);
 	}
+	PG_RETURN_VOID();
+}
+
+/* forget_malloc(): nothing points to them any more */
+Datum
+forget_malloc(PG_FUNCTION_ARGS)
+{
+	held = NULL;
+	PG_RETURN_VOID();
+}
+
+/* A chunk of the session's that only a block of malloc has the address of. */
+static void **holder;
+
+static pg_noinline void *
+palloc_for_malloc(Size bytes)
+{
+	return MemoryContextAllocZero(TopMemoryContext, bytes);
+}
+
+/* hold_in_malloc(bytes int) */
+Datum
+hold_in_malloc(PG_FUNCTION_ARGS)
+{
+	holder = calloc(1, 100);
+	if (holder == NULL)
+		elog(ERROR, "no memory");
+	holder[5] = palloc_for_malloc(PG_GETARG_INT32(0));
 	PG_RETURN_VOID();
 }
 

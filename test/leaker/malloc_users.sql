@@ -4,6 +4,10 @@ CREATE FUNCTION hold_malloc(bytes int, times bigint) RETURNS void
     AS :'malloc_users' LANGUAGE C STRICT;
 CREATE FUNCTION release_malloc() RETURNS void
     AS :'malloc_users' LANGUAGE C STRICT;
+CREATE FUNCTION forget_malloc() RETURNS void
+    AS :'malloc_users' LANGUAGE C STRICT;
+CREATE FUNCTION hold_in_malloc(bytes int) RETURNS void
+    AS :'malloc_users' LANGUAGE C STRICT;
 CREATE FUNCTION held_bytes() RETURNS bigint
     AS :'malloc_users' LANGUAGE C STRICT;
 CREATE FUNCTION held_usable_bytes() RETURNS bigint
