@@ -17,7 +17,10 @@
 #define MOST_SYSTEM_BYTES (NEXT + 32)
 #define BEHIND_BINS (NEXT + 40)
 
-/* What is before them: top and the last remainder, and before these fast bins, where there are any. */
+/*
+ * What is before them: top and the last remainder, and before these fast bins, where there are
+ * any.
+ */
 #define TOP_BEFORE_BINS 16
 #define FAST_BINS_BEFORE_BINS (TOP_BEFORE_BINS + PLH_HEAP_FAST_BINS * 8)
 
@@ -27,7 +30,10 @@ static const Size bins_offsets[] = {112, 104, 24, 32};
 /* A bin's address is that of a chunk of which it would be the two links. */
 #define LINKS 16
 
-/* What glibc counts of blocks that are mappings, relative to where the main arena's memory begins. */
+/*
+ * What glibc counts of blocks that are mappings, relative to where the main arena's memory
+ * begins.
+ */
 #define MAPPED_BYTES_BEFORE 16
 #define MOST_MAPPED_BYTES_BEFORE 8
 #define MAPPED_COUNT_BEFORE 32	/* up to 2.34 */

@@ -2,8 +2,8 @@
  * heap_arenas.h
  *	  The arenas of glibc's malloc in a process, found without symbols.
  *
- * glibc does not export where they are.  The first one lies among libc's variables, and is known by
- * its bins: rings, each of which begins and ends at itself.  The others are linked to it.
+ * glibc does not export where they are.  The first one lies among libc's variables, and is known
+ * by its bins: rings, each of which begins and ends at itself.  The others are linked to it.
  */
 #pragma once
 

@@ -2,9 +2,9 @@
  * heap_malloc.c
  *	  The blocks of glibc's malloc, as chunks of the index.
  *
- * malloc's chunk begins with the size of the one before, if that is free, and its own size, whose low
- * bits are flags.  The block that it gives out begins behind these 16 bytes, and reaches 8 bytes into
- * the next chunk.
+ * malloc's chunk begins with the size of the one before, if that is free, and its own size, whose
+ * low bits are flags.  The block that it gives out begins behind these 16 bytes, and reaches 8
+ * bytes into the next chunk.
  */
 #include "postgres.h"
 
@@ -125,8 +125,8 @@ pass_known(Walk *walk, uintptr_t address)
 }
 
 /*
- * Is a chunk the block of a context?  Returns false if one lies in it as it can't.  Chunks are asked
- * for by address.
+ * Is a chunk the block of a context?  Returns false if one lies in it as it can't.  Chunks are
+ * asked for by address.
  */
 static bool
 look_for_known(Walk *walk, uintptr_t chunk, uintptr_t end, bool *is_known)
@@ -207,10 +207,10 @@ walk_chunks(Walk *walk, const Region *region, uint64 flags)
 	{
 		bool		is_known;
 		Size		size = size_at(region, chunk);
+		uintptr_t	end = Min(chunk + size + SHARED_BYTES, region->end);
 
 		if (!is_chunk(walk, region, chunk, flags) ||
-			!look_for_known(walk, chunk, chunk + size + (chunk + size < region->end ? SHARED_BYTES : 0),
-							&is_known) ||
+			!look_for_known(walk, chunk, end, &is_known) ||
 			(is_known && is_free(region, chunk)))
 			return false;
 		if (is_known)
@@ -323,8 +323,8 @@ typedef struct Mapped
 } Mapped;
 
 /*
- * Add the mapping that begins at a page, if one does.  Returns its size; 0: none does.  Where the block
- * is aligned to more than others are, there is a header in front of it all the same.
+ * Add the mapping that begins at a page, if one does.  Returns its size; 0: none does.  Where the
+ * block is aligned to more than others are, there is a header in front of it all the same.
  */
 static Size
 add_mapped(Walk *walk, const Region *page, Size limit)

@@ -2,10 +2,11 @@
  * heap_malloc_lists.c
  *	  Free blocks of malloc that look like ones in use, as they wait in lists to be given out again.
  *
- * What a thread keeps is described by a block of malloc itself, to which one of the thread's variables
- * points: numbers, then the first block of each list.  Each block has the address of the next one and,
- * from 2.30 on, a key, the same in all of them, which malloc erases when it gives a block out.  From
- * 2.32 on addresses of next blocks are mixed with those of the words that they stand in.
+ * What a thread keeps is described by a block of malloc itself, to which one of the thread's
+ * variables points: numbers, then the first block of each list.  Each block has the address of
+ * the next one and, from 2.30 on, a key, the same in all of them, which malloc erases when it
+ * gives a block out.  From 2.32 on addresses of next blocks are mixed with those of the words
+ * that they stand in.
  */
 #include "postgres.h"
 
@@ -131,7 +132,8 @@ follow_list(Lists *lists, const Layout *layout, uint32 number, uint64 address)
 	for (; address != 0; count++)
 	{
 		if (count == PG_UINT16_MAX || address % 16 != 0 || !has_size(lists, address, least, most) ||
-			(layout->has_keys && !has_key(lists, address)) || (lists->takes && !take(lists, address)) ||
+			(layout->has_keys && !has_key(lists, address)) ||
+			(lists->takes && !take(lists, address)) ||
 			!read_next(lists, address, &address))
 			return -1;
 	}
@@ -172,7 +174,10 @@ follow_lists(Lists *lists, const Layout *layout, const char *description)
 	return true;
 }
 
-/* Is there a description at an address?  Then "lists" says how it is read, and "layout" which it is. */
+/*
+ * Is there a description at an address?  Then "lists" says how it is read, and "layout" which it
+ * is.
+ */
 static bool
 is_description(Lists *lists, uintptr_t address, const Layout **layout)
 {
@@ -287,12 +292,14 @@ take_of_thread(Lists *lists, uintptr_t thread)
 static bool
 follow_fast_bin(const Lists *lists, uint32 number, uint64 chunk)
 {
+	Size		bytes = CHUNK_BYTES_OF(number);
+
 	for (uint32 i = 0; chunk != 0; i++)
 	{
 		uint64		next;
 
 		if (i == PG_INT32_MAX || chunk % 16 != 0 ||
-			!has_size(lists, chunk + HEADER_BYTES, CHUNK_BYTES_OF(number), CHUNK_BYTES_OF(number)) ||
+			!has_size(lists, chunk + HEADER_BYTES, bytes, bytes) ||
 			!read_next(lists, chunk + HEADER_BYTES, &next) ||
 			(lists->takes && !take(lists, chunk + HEADER_BYTES)))
 			return false;
@@ -307,9 +314,10 @@ follow_fast_bins(const Lists *lists, const PlhHeapArenas *arenas)
 	for (uint32 i = 0; i < arenas->count; i++)
 		for (uint32 number = 0; number < PLH_HEAP_FAST_BINS; number++)
 		{
+			uintptr_t	bins = arenas->list[i].address + arenas->fast_bins;
 			uint64		first;
 
-			if (!read_word(lists, arenas->list[i].address + arenas->fast_bins + 8 * number, &first) ||
+			if (!read_word(lists, bins + 8 * number, &first) ||
 				!follow_fast_bin(lists, number, first))
 				return false;
 		}

@@ -8,9 +8,9 @@
 #include "heap/heap_contexts.h"
 
 /*
- * Take these blocks as free: those that the thread keeps, whose variables are near that address, and
- * those in fast bins.  The context is that of malloc's blocks; the index is searchable.  Returns
- * false where lists are not what they must be, or can't be found.
+ * Take these blocks as free: those that the thread keeps, whose variables are near that address,
+ * and those in fast bins.  The context is that of malloc's blocks; the index is searchable.
+ * Returns false where lists are not what they must be, or can't be found.
  */
 extern bool plh_heap_malloc_lists_take(PlhHeapContexts *contexts, uint32 context,
 									   const PlhHeapArenas *arenas, uintptr_t thread);

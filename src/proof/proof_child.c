@@ -142,8 +142,8 @@ own_layout(void)
 }
 
 /*
- * Have malloc's blocks looked at, too, where that can be.  Returns false without room.  Its variables
- * lie near the address by which a thread is known, and in the child are those of the process.
+ * Have malloc's blocks looked at, too, where that can be.  Returns false without room.  A thread's
+ * variables lie near the address that it is known by; those of the child are the process'.
  */
 static bool
 walk_malloc(PlhHeapContexts *contexts)

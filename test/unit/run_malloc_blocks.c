@@ -112,7 +112,7 @@ place_of(int number)
 	return (uintptr_t *) (address_of(planted[number].holder) + planted[number].place);
 }
 
-/* Plant a block that the caller has allocated.  All of it becomes zeros, as what was there is stale. */
+/* Plant a block that the caller has allocated.  What was in it is stale, and becomes zeros. */
 static pg_noinline int
 plant_block(void *block, Size bytes, int holder, Size place, Way way)
 {
@@ -176,7 +176,8 @@ is_right(const PlhHeapIndex *index, int number)
 		return false;
 
 	/* a mapping is one block as a whole, even if what is aligned begins further inside */
-	return address - chunk.start < (planted[number].is_aligned ? 4096 : 1) && chunk.end >= address + planted[number].bytes &&
+	return address - chunk.start < (planted[number].is_aligned ? 4096 : 1) &&
+		chunk.end >= address + planted[number].bytes &&
 		plh_heap_index_is_found(index, &chunk) == is_reached(number);
 }
 
