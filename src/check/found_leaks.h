@@ -46,6 +46,7 @@ extern void plh_found_leaks_confirm(PlhLeaks *found, const PlhLeakHalves *halves
 
 /* Add a leak to those at the same place, in an array that "memory" has. */
 extern void plh_found_leaks_merge(PlhLeaks *found, const PlhLeak *leak, MemoryContext memory);
+
 /* Is there one of that site that is lost? */
 extern bool plh_found_leaks_has_lost(const PlhLeaks *found, int number);
 

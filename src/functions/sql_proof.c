@@ -71,14 +71,30 @@ describe(const PlhProofGroup *group, const PlhProfileImage *image, PlhStackTexts
 	site->described = true;
 }
 
+/* The largest loss first, then the largest. */
+static int
+compare_losses(const void *a, const void *b)
+{
+	const PlhProofGroup *left = *(const PlhProofGroup *const *) a;
+	const PlhProofGroup *right = *(const PlhProofGroup *const *) b;
+
+	if (left->lost_bytes != right->lost_bytes)
+		return left->lost_bytes > right->lost_bytes ? -1 : 1;
+	return left->bytes == right->bytes ? 0 : left->bytes > right->bytes ? -1 : 1;
+}
+
 static void
 put_proof(const PlhProof *proof, const PlhProfileImage *image, PlhRowSink *sink)
 {
 	PlhStackTexts *texts = plh_stack_text_open(plh_sql_rows_symbols(sink), image);
+	const PlhProofGroup **groups = palloc(sizeof(*groups) * Max(proof->group_count, 1));
 
 	for (uint32 i = 0; i < proof->group_count; i++)
+		groups[i] = &proof->groups[i];
+	qsort(groups, proof->group_count, sizeof(*groups), compare_losses);
+	for (uint32 i = 0; i < proof->group_count; i++)
 	{
-		const PlhProofGroup *group = &proof->groups[i];
+		const PlhProofGroup *group = groups[i];
 		ProvenSite	site = {0};
 
 		CHECK_FOR_INTERRUPTS();

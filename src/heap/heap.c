@@ -34,7 +34,7 @@ plh_heap_reserve(Size bytes)
 	return memory;
 }
 
-const PlhHeapRegion *
+const		PlhHeapRegion *
 plh_heap_region(int number)
 {
 	return number < region_count ? &regions[number] : NULL;

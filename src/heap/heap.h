@@ -8,7 +8,7 @@ typedef struct PlhHeapRegion
 {
 	uintptr_t	from;
 	uintptr_t	to;
-} PlhHeapRegion;
+}			PlhHeapRegion;
 
 /* What was reserved so far, by numbers from 0 on; NULL: there is no further one. */
 extern const PlhHeapRegion *plh_heap_region(int number);

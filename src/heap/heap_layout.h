@@ -61,7 +61,8 @@ typedef struct PlhHeapLayout
 	uint32		tags[PLH_HEAP_KINDS];	/* NodeTag of each kind; 0: there is
 										 * none */
 	int			method_bits;	/* 0: chunks point to their contexts */
-	int			method_mark;	/* may be added to a chunk's method; 0: nothing */
+	int			method_mark;	/* may be added to a chunk's method; 0:
+								 * nothing */
 
 	/* a generation context and its blocks */
 	uint16		generation_blocks;

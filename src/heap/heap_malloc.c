@@ -42,7 +42,8 @@ typedef struct Region
 	uintptr_t	start;
 	uintptr_t	end;
 	const char *bytes;			/* where those of the start are */
-	uintptr_t	top;			/* the chunk that reaches to the end; 0: it has none */
+	uintptr_t	top;			/* the chunk that reaches to the end; 0: it
+								 * has none */
 } Region;
 
 typedef struct Walk
@@ -150,17 +151,20 @@ add_run(Walk *walk, const Region *region, uintptr_t from, uintptr_t to)
 {
 	uintptr_t	end = Min(to + SHARED_BYTES, region->end);
 	PlhHeapBlock block = {
-		.whole = from, .start = from + HEADER_BYTES, .end = end,
+		.whole = from,.start = from + HEADER_BYTES,.end = end,
 		.whole_end = Min(to + HEADER_BYTES, region->end),
 		.bytes = region->bytes + (from + HEADER_BYTES - region->start),
-		.context = walk->context, .chunk_header = HEADER_BYTES - SHARED_BYTES
+		.context = walk->context,.chunk_header = HEADER_BYTES - SHARED_BYTES
 	};
 	const PlhHeapBlock *added;
 
 	if (from == to)
 		return true;
 
-	/* the end of the block before is no part of this one, though it belongs to that chunk */
+	/*
+	 * the end of the block before is no part of this one, though it belongs
+	 * to that chunk
+	 */
 	if (from > region->start)
 		block.whole += SHARED_BYTES;
 	added = plh_heap_index_add_block(walk->index, &block);
@@ -230,7 +234,7 @@ static bool
 walk_region(Walk *walk, uintptr_t start, uintptr_t end, uintptr_t top, uint64 flags)
 {
 	uint32		blocks = walk->index->count;
-	Region		region = {.start = start, .end = end, .top = top};
+	Region		region = {.start = start,.end = end,.top = top};
 
 	if (start >= end || start % 16 != 0 || end % 16 != 0 || walk->region_count == MAX_REGIONS)
 		return false;
@@ -334,8 +338,8 @@ add_mapped(Walk *walk, const Region *page, Size limit)
 	uintptr_t	end = page->start + size;
 	bool		is_known;
 	PlhHeapBlock block = {
-		.whole = page->start, .start = page->start + HEADER_BYTES, .end = end, .whole_end = end,
-		.bytes = page->bytes + HEADER_BYTES, .context = walk->context
+		.whole = page->start,.start = page->start + HEADER_BYTES,.end = end,.whole_end = end,
+		.bytes = page->bytes + HEADER_BYTES,.context = walk->context
 	};
 	const PlhHeapBlock *added;
 
@@ -365,7 +369,7 @@ end_of_region(const Walk *walk, uintptr_t address)
 static void
 look_for_mapped(Walk *walk, const PlhHeapSegment *segment, Mapped *mapped)
 {
-	Region		page = {.start = segment->start, .bytes = segment->bytes};
+	Region		page = {.start = segment->start,.bytes = segment->bytes};
 
 	pass_known(walk, segment->start);
 	while (page.start < segment->end)
@@ -423,7 +427,7 @@ plh_heap_malloc_walk(PlhHeapContexts *contexts, uintptr_t thread)
 	walk_mapped(walk);
 	contexts->list[contexts->count++] = (PlhHeapContext)
 	{
-		.parent = PLH_HEAP_NO_CONTEXT, .kind = PLH_HEAP_KINDS, .flags = PLH_HEAP_MALLOC
+		.parent = PLH_HEAP_NO_CONTEXT,.kind = PLH_HEAP_KINDS,.flags = PLH_HEAP_MALLOC
 	};
 	if (!plh_heap_index_finish(walk->index))
 		return PLH_HEAP_MALLOC_NO_ROOM;

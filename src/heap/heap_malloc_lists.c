@@ -29,9 +29,11 @@
 typedef struct Layout
 {
 	Size		chunk_bytes;	/* of the block that describes them */
-	uint32		lists;			/* those behind the small ones have chunks of several sizes */
+	uint32		lists;			/* those behind the small ones have chunks of
+								 * several sizes */
 	uint32		count_bytes;	/* of each number */
-	bool		counts_room;	/* numbers say how many blocks more a list takes */
+	bool		counts_room;	/* numbers say how many blocks more a list
+								 * takes */
 	bool		has_keys;
 } Layout;
 
@@ -49,7 +51,8 @@ typedef struct Lists
 	bool		is_mixed;		/* addresses of next blocks */
 	uint64		key;			/* 0: none was seen */
 	uint32		room;			/* of each list; 0: not known yet */
-	bool		takes;			/* blocks are free from now on; else they are looked at only */
+	bool		takes;			/* blocks are free from now on; else they are
+								 * looked at only */
 } Lists;
 
 static bool
@@ -347,7 +350,7 @@ bool
 plh_heap_malloc_lists_take(PlhHeapContexts *contexts, uint32 context,
 						   const PlhHeapArenas *arenas, uintptr_t thread)
 {
-	Lists		lists = {.contexts = contexts, .context = context};
+	Lists		lists = {.contexts = contexts,.context = context};
 
 	return take_of_thread(&lists, thread) && take_fast_bins(&lists, arenas);
 }

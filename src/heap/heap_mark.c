@@ -198,7 +198,10 @@ look_at_page(PlhHeapMark *mark, uintptr_t from, const char *bytes, Size length, 
 		memcpy(&word, bytes + at, sizeof(word));
 		plh_heap_mark_word(mark, from + at, word);
 
-		/* code takes 4 bytes for what lies low, as in a server that is not PIE */
+		/*
+		 * code takes 4 bytes for what lies low, as in a server that is not
+		 * PIE
+		 */
 		if (step == 1 && mark->index->low <= PG_UINT32_MAX)
 			plh_heap_mark_word(mark, from + at, (uint32) word);
 	}

@@ -47,7 +47,7 @@ flags_of(const PlhMapping *mapping)
 static bool
 exclude_own(PlhHeapMemory *memory)
 {
-	const PlhHeapRegion *region;
+	const		PlhHeapRegion *region;
 
 	for (int i = 0; (region = plh_heap_region(i)) != NULL; i++)
 		if (!plh_heap_memory_exclude(memory, region->from, region->to))

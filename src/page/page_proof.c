@@ -55,7 +55,7 @@ static void
 choose_kinds(Telling *telling)
 {
 	const PlhProof *proof = telling->proof;
-	const PlhProofHolding *holdings = plh_proof_image_holdings(proof);
+	const		PlhProofHolding *holdings = plh_proof_image_holdings(proof);
 	int			lost = 0;
 
 	for (uint32 i = 0; i < proof->group_count && lost < MOST_LOST; i++)
@@ -109,7 +109,7 @@ number_of(Telling *telling, uint32 holder)
 static void
 append_holdings(Telling *telling)
 {
-	const PlhProofHolding *holdings = plh_proof_image_holdings(telling->proof);
+	const		PlhProofHolding *holdings = plh_proof_image_holdings(telling->proof);
 
 	plh_json_put_open(telling->json, "holdings", '[');
 	for (uint32 i = 0; i < telling->proof->holding_count; i++)

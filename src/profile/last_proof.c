@@ -27,7 +27,7 @@ plh_last_proof_start(const char *directory)
 
 /* Is it as large as its header says, and of that process? */
 static bool
-read_head(PlhLastProof *proof, const PlhProfileHeader *header)
+read_head(PlhLastProof * proof, const PlhProfileHeader *header)
 {
 	struct stat status;
 
@@ -40,7 +40,7 @@ read_head(PlhLastProof *proof, const PlhProfileHeader *header)
 }
 
 bool
-plh_last_proof_open(PlhLastProof *proof, const PlhProfileHeader *header)
+plh_last_proof_open(PlhLastProof * proof, const PlhProfileHeader *header)
 {
 	char		path[PLH_PATH_MAX];
 
@@ -57,7 +57,7 @@ plh_last_proof_open(PlhLastProof *proof, const PlhProfileHeader *header)
 }
 
 void
-plh_last_proof_close(PlhLastProof *proof)
+plh_last_proof_close(PlhLastProof * proof)
 {
 	close(proof->fd);
 	proof->fd = -1;

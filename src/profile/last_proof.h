@@ -14,14 +14,14 @@ typedef struct PlhLastProof
 	int			fd;
 	Size		bytes;			/* of the file */
 	PlhProof	head;			/* without groups */
-} PlhLastProof;
+}			PlhLastProof;
 
 /* For this process and those that it forks.  The path must stay valid. */
 extern void plh_last_proof_start(const char *directory);
 
 /* That of the process with that profile.  False: it has none; else the file is to be closed. */
-extern bool plh_last_proof_open(PlhLastProof *proof, const PlhProfileHeader *header);
-extern void plh_last_proof_close(PlhLastProof *proof);
+extern bool plh_last_proof_open(PlhLastProof * proof, const PlhProfileHeader *header);
+extern void plh_last_proof_close(PlhLastProof * proof);
 
 /* The header alone.  False: nothing was proven. */
 extern bool plh_last_proof_peek(PlhProof *head, const PlhProfileHeader *header);

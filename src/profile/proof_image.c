@@ -6,7 +6,7 @@
 
 #include "profile/proof_image.h"
 
-const PlhProofHolding *
+const		PlhProofHolding *
 plh_proof_image_holdings(const PlhProof *proof)
 {
 	return (const PlhProofHolding *) &proof->groups[proof->group_count];
@@ -78,7 +78,7 @@ plh_proof_image_is_sound_head(const PlhProof *proof, Size bytes)
 static bool
 are_sound_holdings(const PlhProof *proof)
 {
-	const PlhProofHolding *holdings = plh_proof_image_holdings(proof);
+	const		PlhProofHolding *holdings = plh_proof_image_holdings(proof);
 	int64		left_bytes = proof->bytes - proof->lost_bytes;
 
 	for (uint32 i = 0; i < proof->holding_count; i++)
@@ -88,6 +88,22 @@ are_sound_holdings(const PlhProof *proof)
 			!are_parts(left_bytes, holdings[i].bytes, 0))
 			return false;
 		left_bytes -= holdings[i].bytes;
+	}
+	return true;
+}
+
+/* Those of sites come first, each of its own, and no others are of sites. */
+static bool
+are_sound_sites(const PlhProof *proof)
+{
+	if (proof->site_count > proof->group_count)
+		return false;
+	for (uint32 i = 0; i < proof->group_count; i++)
+	{
+		uint32		least = i == 0 ? 1 : proof->groups[i - 1].site + 1;
+
+		if (i < proof->site_count ? proof->groups[i].site < least : proof->groups[i].site != 0)
+			return false;
 	}
 	return true;
 }
@@ -102,20 +118,37 @@ plh_proof_image_is_sound(const PlhProof *proof, Size bytes)
 	for (uint32 i = 0; i < proof->group_count; i++)
 		if (!is_sound_group(&proof->groups[i]))
 			return false;
-	return are_sound_holdings(proof);
+	return are_sound_sites(proof) && are_sound_holdings(proof);
+}
+
+/* The group of the site at that offset; NULL: there is none. */
+static const PlhProofGroup *
+find_site(const PlhProof *proof, uint32 offset)
+{
+	uint32		low = 0;
+	uint32		high = proof->site_count;
+
+	while (low < high)
+	{
+		uint32		middle = low + (high - low) / 2;
+
+		if (proof->groups[middle].site < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < proof->site_count && proof->groups[low].site == offset ?
+		&proof->groups[low] : NULL;
 }
 
 const PlhProofGroup *
 plh_proof_image_of_site(const PlhProfileImage *image, const PlhSiteRecord *site)
 {
 	const PlhProof *proof = image->proof;
-	uint32		offset;
+	const PlhProofGroup *group;
 
 	if (proof == NULL || proof->outcome != PLH_PROOF_PROVEN)
 		return NULL;
-	offset = plh_profile_image_offset(image, site);
-	for (uint32 i = 0; i < proof->group_count; i++)
-		if (proof->groups[i].site == offset && proof->groups[i].born == site->record.born)
-			return &proof->groups[i];
-	return NULL;
+	group = find_site(proof, plh_profile_image_offset(image, site));
+	return group != NULL && group->born == site->record.born ? group : NULL;
 }

@@ -22,7 +22,7 @@
 
 #include "profile/profile_layout.h"
 
-#define PLH_PROOF_MAGIC "PLHPF02"
+#define PLH_PROOF_MAGIC "PLHPF03"
 
 /* A proof has at most this many groups and holdings, and so many bytes of texts. */
 #define PLH_PROOF_GROUPS 8192
@@ -47,9 +47,12 @@ typedef enum PlhProofOutcome
 /* What came of malloc's blocks.  Stored: append only. */
 typedef enum PlhProofMalloc
 {
-	PLH_PROOF_MALLOC_UNKNOWN,	/* its memory is not understood: all of it is held */
-	PLH_PROOF_MALLOC_PROVEN,	/* blocks are chunks of the context PLH_MALLOC_NAME */
-	PLH_PROOF_MALLOC_THREADS,	/* other threads may have pointers in registers */
+	PLH_PROOF_MALLOC_UNKNOWN,	/* its memory is not understood: all of it is
+								 * held */
+	PLH_PROOF_MALLOC_PROVEN,	/* blocks are chunks of the context
+								 * PLH_MALLOC_NAME */
+	PLH_PROOF_MALLOC_THREADS,	/* other threads may have pointers in
+								 * registers */
 	PLH_PROOF_MALLOC_OTHER		/* it is not glibc's */
 #define PLH_PROOF_MALLOCS (PLH_PROOF_MALLOC_OTHER + 1)
 } PlhProofMalloc;
@@ -87,7 +90,7 @@ typedef struct PlhProofHolding
 	uint32		holder;			/* text: several roots may have the same */
 	uint32		group;			/* number, of a kind */
 	int64		bytes;
-} PlhProofHolding;
+}			PlhProofHolding;
 
 typedef struct PlhProof
 {
@@ -112,9 +115,11 @@ typedef struct PlhProof
 	int64		child_us;		/* processor time of the child */
 	int64		child_bytes;	/* the most that it took */
 	int32		problem;		/* errno or signal, where the outcome has one */
-	uint32		holding_count;	/* the largest; the others are what is held beyond their sum */
+	uint32		holding_count;	/* the largest; the others are what is held
+								 * beyond their sum */
 	uint32		malloc;			/* PlhProofMalloc */
-	uint32		site_count;		/* groups of sites come first, by ascending site */
+	uint32		site_count;		/* groups of sites come first, by ascending
+								 * site */
 	PlhProofGroup groups[FLEXIBLE_ARRAY_MEMBER];
 } PlhProof;
 

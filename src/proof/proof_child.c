@@ -199,7 +199,7 @@ void
 plh_proof_child_run(const PlhProof *head, const int64 *stopped, const char *directory)
 {
 	PlhProofGroups *groups;
-	volatile stack_t signals;
+	volatile	stack_t signals;
 
 	memcpy(&begun, head, offsetof(PlhProof, groups));
 	stopped_us = stopped;
@@ -214,8 +214,11 @@ plh_proof_child_run(const PlhProof *head, const int64 *stopped, const char *dire
 	plh_detached_child_limit_cpu(LEAST_SECONDS + SECONDS_PER_GB * (begun.private_bytes >> 30));
 	(void) setpriority(PRIO_PROCESS, 0, 19);
 
-	/* a stack for signals may be known to the kernel only: its address is on this one */
-	(void) sigaltstack(NULL, (stack_t *) &signals);
+	/*
+	 * a stack for signals may be known to the kernel only: its address is on
+	 * this one
+	 */
+	(void) sigaltstack(NULL, (stack_t *) & signals);
 
 	/* registers that functions keep for their callers go to the stack */
 	__builtin_unwind_init();

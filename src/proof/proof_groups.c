@@ -487,10 +487,12 @@ tell_group(PlhProofGroups *groups, const PlhHeapRoots *roots, Group *group)
 	}
 }
 
-/* The largest loss first, then the largest. */
+/* Sites first, in the order of their records; of kinds the largest loss, then the largest. */
 static int
 compare_groups(const PlhProofGroup *a, const PlhProofGroup *b)
 {
+	if (a->site != 0 || b->site != 0)
+		return a->site == 0 ? 1 : b->site == 0 ? -1 : a->site < b->site ? -1 : 1;
 	if (a->lost_bytes != b->lost_bytes)
 		return a->lost_bytes > b->lost_bytes ? -1 : 1;
 	return a->bytes == b->bytes ? 0 : a->bytes > b->bytes ? -1 : 1;
@@ -510,7 +512,7 @@ compare_groups(const PlhProofGroup *a, const PlhProofGroup *b)
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* The largest first.  Those that were too small to be told have a place of 0 in "places". */
+/* Those that were too small to be told have a place of 0 in "places". */
 static void
 tell_groups(PlhProofGroups *groups, const PlhHeapRoots *roots, PlhProof *proof, uint32 *places)
 {
@@ -530,6 +532,7 @@ tell_groups(PlhProofGroups *groups, const PlhHeapRoots *roots, PlhProof *proof, 
 			continue;
 		}
 		tell_group(groups, roots, group);
+		proof->site_count += group->told.site != 0;
 		proof->groups[proof->group_count++] = group->told;
 		places[group->number] = proof->group_count;
 	}

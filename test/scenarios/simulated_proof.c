@@ -16,7 +16,7 @@ typedef struct Member
 {
 	uint32		site;
 	int			sample;
-} Member;
+}			Member;
 
 static struct
 {
@@ -33,7 +33,7 @@ static struct
 }			proving;
 
 void
-simulated_fate(int who, const Fate *fate)
+simulated_fate(int who, const Fate * fate)
 {
 	int			place = 0;
 
@@ -47,7 +47,7 @@ simulated_fate(int who, const Fate *fate)
 }
 
 void
-simulated_fate_of_malloc(const Fate *fate)
+simulated_fate_of_malloc(const Fate * fate)
 {
 	proving.malloc_fate = *fate;
 }
@@ -88,8 +88,8 @@ add_members(MemoryContext context)
 static int
 compare_members(const void *a, const void *b)
 {
-	const Member *left = a;
-	const Member *right = b;
+	const		Member *left = a;
+	const		Member *right = b;
 
 	return left->site < right->site ? -1 : left->site > right->site;
 }
@@ -159,13 +159,14 @@ fill_groups(PlhProof *proof)
 {
 	for (int i = 0; i < proving.member_count; i++)
 	{
-		const Member *member = &proving.members[i];
+		const		Member *member = &proving.members[i];
 
 		if (i == 0 || member->site != member[-1].site)
 		{
 			if (proof->group_count == PLH_PROOF_GROUPS)
 				return;
 			proof->groups[proof->group_count++] = new_group(member->site);
+			proof->site_count++;
 		}
 		add_to_group(&proof->groups[proof->group_count - 1],
 					 &simulated.samples[member->sample]);
@@ -184,7 +185,7 @@ drop_proof(void)
 static void
 add_malloc(PlhProof *proof)
 {
-	const Fate *fate = &proving.malloc_fate;
+	const		Fate *fate = &proving.malloc_fate;
 	PlhProofGroup *group = &proof->groups[proof->group_count];
 	int64		bytes = simulated.outside_bytes;
 	int64		lost;

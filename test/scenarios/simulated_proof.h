@@ -17,13 +17,13 @@ typedef struct Fate
 	double		resettable_part;	/* of these, whose context can be reset */
 	const char *holder;			/* of the others, or NULL */
 	const char *path;			/* from the holder to a chunk, or NULL */
-} Fate;
+}			Fate;
 
 /* From now on that is the fate of what a site allocates, or has allocated. */
-extern void simulated_fate(int who, const Fate *fate);
+extern void simulated_fate(int who, const Fate * fate);
 
 /* The fate of what a library has from malloc, which is not sampled. */
-extern void simulated_fate_of_malloc(const Fate *fate);
+extern void simulated_fate_of_malloc(const Fate * fate);
 
 /* Prove what is there now.  The proof lives until the next one, or until the process ends. */
 extern void simulated_prove(void);

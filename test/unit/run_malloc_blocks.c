@@ -59,8 +59,8 @@ typedef struct Result
 {
 	PlhHeapMallocState state;
 	bool		is_marked;
-	int			wrong;			/* the first planted block that is not as the model
-								 * says, plus one */
+	int			wrong;			/* the first planted block that is not as the
+								 * model says, plus one */
 	int64		lost;			/* of all of malloc's blocks */
 	Size		lost_bytes;
 	int			other_contexts;
@@ -175,7 +175,10 @@ is_right(const PlhHeapIndex *index, int number)
 	if (block == NULL || !plh_heap_index_chunk(index, block, address, &chunk))
 		return false;
 
-	/* a mapping is one block as a whole, even if what is aligned begins further inside */
+	/*
+	 * a mapping is one block as a whole, even if what is aligned begins
+	 * further inside
+	 */
 	return address - chunk.start < (planted[number].is_aligned ? 4096 : 1) &&
 		chunk.end >= address + planted[number].bytes &&
 		plh_heap_index_is_found(index, &chunk) == is_reached(number);
@@ -206,7 +209,7 @@ search(void)
 {
 	PlhHeapMemory memory;
 	PlhHeapIndex index;
-	PlhHeapContexts contexts = {.memory = &memory, .index = &index, .room = 4};
+	PlhHeapContexts contexts = {.memory = &memory,.index = &index,.room = 4};
 	PlhHeapMark mark = {.found = ignore_found};
 
 	contexts.list = plh_heap_reserve(contexts.room * sizeof(PlhHeapContext));
@@ -437,7 +440,7 @@ is_held(void)
 static pg_noinline void
 make_known(uint64 **block)
 {
-	__asm__ volatile("": "+m"(*block)::"memory");
+	__asm__ volatile ("":"+m" (*block)::"memory");
 }
 
 static void

@@ -38,6 +38,7 @@ add_site(PlhProof *proof, const PlhProfileImage *image, const PlhSiteRecord *sit
 {
 	int64		bytes = Max(site->counters.live_bytes, 0);
 
+	proof->site_count++;
 	proof->groups[proof->group_count++] = (PlhProofGroup)
 	{
 		.site = plh_profile_image_offset(image, site), .born = site->record.born,

@@ -207,6 +207,7 @@ prove_one(void)
 	memcpy(only.proof.magic, PLH_PROOF_MAGIC, sizeof(PLH_PROOF_MAGIC));
 	only.proof.at = SOME_TIME;
 	only.proof.group_count = 1;
+	only.proof.site_count = 1;
 	only.proof.text_bytes = 16;
 	strcpy((char *) &only.proof.groups[1] + 1, "a stack");
 	only.proof.groups[0].holder = 1;
