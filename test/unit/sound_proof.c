@@ -16,11 +16,9 @@
 #define KIND_BYTES 1000000
 
 /* The texts of each such proof, and where they begin. */
-static const char texts[] =
-"\0" "sessions" "\0" "64 bytes, text" "\0" "the variable sessions of shop.so" "\0"
-"the stack" "\0" "the stack -> 64 bytes in \"sessions\"" "\0" "secret";
+static const char texts[] = "\0sessions\0" "64 bytes, text\0the variable sessions of shop.so\0the stack\0the stack -> 64 bytes in \"sessions\"\0secret";
 
-enum
+typedef enum TextOffset
 {
 	NAME = 1,
 	WHAT = NAME + sizeof("sessions"),
@@ -28,7 +26,7 @@ enum
 	STACK = VARIABLE + sizeof("the variable sessions of shop.so"),
 	PATH = STACK + sizeof("the stack"),
 	CONTENT = PATH + sizeof("the stack -> 64 bytes in \"sessions\"")
-};
+}			TextOffset;
 
 static char directory[PLH_PATH_MAX];
 static int	pid;
