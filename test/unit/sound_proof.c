@@ -18,15 +18,12 @@
 /* The texts of each such proof, and where they begin. */
 static const char texts[] = "\0sessions\0" "64 bytes, text\0the variable sessions of shop.so\0the stack\0the stack -> 64 bytes in \"sessions\"\0secret";
 
-typedef enum TextOffset
-{
-	NAME = 1,
-	WHAT = NAME + sizeof("sessions"),
-	VARIABLE = WHAT + sizeof("64 bytes, text"),
-	STACK = VARIABLE + sizeof("the variable sessions of shop.so"),
-	PATH = STACK + sizeof("the stack"),
-	CONTENT = PATH + sizeof("the stack -> 64 bytes in \"sessions\"")
-}			TextOffset;
+#define NAME 1
+#define WHAT (NAME + sizeof("sessions"))
+#define VARIABLE (WHAT + sizeof("64 bytes, text"))
+#define STACK (VARIABLE + sizeof("the variable sessions of shop.so"))
+#define PATH (STACK + sizeof("the stack"))
+#define CONTENT (PATH + sizeof("the stack -> 64 bytes in \"sessions\""))
 
 static char directory[PLH_PATH_MAX];
 static int	pid;
@@ -39,25 +36,32 @@ add_site(PlhProof *proof, const PlhProfileImage *image, const PlhSiteRecord *sit
 	proof->site_count++;
 	proof->groups[proof->group_count++] = (PlhProofGroup)
 	{
-		.site = plh_profile_image_offset(image, site), .born = site->record.born,
-		.lifetime = site->key.lifetime, .holder = VARIABLE, .path = VARIABLE,
-		.chunks = site->counters.live_count, .bytes = bytes,
-		.lost_chunks = site->counters.live_count / 2, .lost_bytes = bytes / 2,
-		.samples = site->counters.live_samples, .lost_samples = site->counters.live_samples / 2,
-		.lost_variance = 1.0, .holder_bytes = bytes - bytes / 2
+		.site = plh_profile_image_offset(image, site),.born = site->record.born,
+			.lifetime = site->key.lifetime,.holder = VARIABLE,.path = VARIABLE,
+			.chunks = site->counters.live_count,.bytes = bytes,
+			.lost_chunks = site->counters.live_count / 2,.lost_bytes = bytes / 2,
+			.samples = site->counters.live_samples,.lost_samples = site->counters.live_samples / 2,
+			.lost_variance = 1.0,.holder_bytes = bytes - bytes / 2
 	};
 }
 
 static void
 add_kind(PlhProof *proof, int64 lost_bytes)
 {
-	proof->groups[proof->group_count++] = (PlhProofGroup)
-	{
-		.context_name = NAME, .what = WHAT, .what_of_user = CONTENT, .holder = STACK,
-		.path = PATH, .chunks = KIND_BYTES / 64, .bytes = KIND_BYTES,
-		.lost_chunks = lost_bytes / 64, .lost_bytes = lost_bytes,
-		.resettable_bytes = lost_bytes / 4, .holder_bytes = (KIND_BYTES - lost_bytes) / 2
-	};
+	PlhProofGroup *group = &proof->groups[proof->group_count++];
+
+	group->context_name = NAME;
+	group->what = WHAT;
+	group->what_of_user = CONTENT;
+	group->holder = STACK;
+	group->path = PATH;
+
+	group->chunks = KIND_BYTES / 64;
+	group->bytes = KIND_BYTES;
+	group->lost_chunks = lost_bytes / 64;
+	group->lost_bytes = lost_bytes;
+	group->resettable_bytes = lost_bytes / 4;
+	group->holder_bytes = (KIND_BYTES - lost_bytes) / 2;
 	proof->chunks += KIND_BYTES / 64;
 	proof->bytes += KIND_BYTES;
 	proof->lost_chunks += lost_bytes / 64;
@@ -83,9 +87,18 @@ make_proof(const PlhProfileImage *image)
 	add_kind(proof, KIND_BYTES / 2);
 	add_kind(proof, 0);
 	holdings = (PlhProofHolding *) plh_proof_image_holdings(proof);
-	holdings[0] = (PlhProofHolding) {VARIABLE, proof->group_count - 1, KIND_BYTES / 2};
-	holdings[1] = (PlhProofHolding) {STACK, proof->group_count - 1, KIND_BYTES / 4};
-	holdings[2] = (PlhProofHolding) {STACK, proof->group_count - 2, KIND_BYTES / 4};
+	holdings[0] = (PlhProofHolding)
+	{
+		VARIABLE, proof->group_count - 1, KIND_BYTES / 2
+	};
+	holdings[1] = (PlhProofHolding)
+	{
+		STACK, proof->group_count - 1, KIND_BYTES / 4
+	};
+	holdings[2] = (PlhProofHolding)
+	{
+		STACK, proof->group_count - 2, KIND_BYTES / 4
+	};
 	proof->holding_count = 3;
 	memcpy(&holdings[3], texts, sizeof(texts));
 	proof->text_bytes = sizeof(texts);
