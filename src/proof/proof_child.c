@@ -29,6 +29,7 @@
 #include "proof/proof_groups.h"
 #include "sampler/chunk_mark.h"
 #include "sampler/live_samples.h"
+#include "sampler/malloc_samples.h"
 
 #if PLH_MARKS_CHUNKS
 StaticAssertDecl(PLH_MARK == PLH_HEAP_METHOD_MARK, "chunks that are samples would not be known as chunks");
@@ -127,7 +128,8 @@ static bool
 read_memory(PlhHeapMemory *memory, const PlhProofGroups *groups)
 {
 	return plh_heap_memory_own(memory) && exclude(memory, plh_live_samples_region()) &&
-		exclude(memory, plh_live_samples_context_region());
+		exclude(memory, plh_live_samples_context_region()) &&
+		exclude(memory, plh_malloc_samples_region());
 }
 
 /* Chunks of a server that was built to check them have other headers. */

@@ -15,6 +15,7 @@
 #include "proof/proof_words.h"
 #include "sampler/lifetime.h"
 #include "sampler/live_samples.h"
+#include "sampler/malloc_samples.h"
 
 #define MAX_GROUPS 32768
 #define GROUP_BUCKETS 131072
@@ -38,6 +39,15 @@ typedef struct Group
 	uint32		number;			/* in the order in which they were found */
 	uint32		largest;		/* holding, plus one */
 } Group;
+
+/* A sample of a chunk, or of a block of malloc. */
+typedef struct Sampled
+{
+	uintptr_t	address;
+	Size		size;			/* as requested */
+	PlhDraw		draw;
+	uint32		site;
+}			Sampled;
 
 /* What one root holds of a group. */
 typedef struct Holding
@@ -125,14 +135,61 @@ group_of_site(PlhProofGroups *groups, uint32 site, bool may_be_new)
 	return &groups->list[*bucket - 1];
 }
 
-static void
-note_sample(PlhProofGroups *groups, const PlhLiveSample *sample)
+static Sampled
+sampled_chunk(const PlhLiveSample *sample)
 {
-	uint32		bit = plh_pointer_hash(sample->entry.pointer) >> 41;
+	return (Sampled)
+	{
+		(uintptr_t) sample->entry.pointer, sample->size, sample->draw, sample->entry.user
+	};
+}
 
-	if (sample->entry.pointer == NULL || group_of_site(groups, sample->entry.user, true) == NULL)
-		return;
-	groups->filter[bit / 8] |= 1 << bit % 8;
+static Sampled
+sampled_block(uintptr_t block, const PlhMallocSampled *sample)
+{
+	return (Sampled)
+	{
+		block, sample->size, sample->draw, sample->site
+	};
+}
+
+/* The next sample, of a chunk or of a block of malloc, from position 0 on. */
+static bool
+next_sample(uint32 *position, Sampled * sampled)
+{
+	while (*position < plh_live_samples_end())
+	{
+		const PlhLiveSample *sample = plh_live_samples_at((*position)++);
+
+		if (sample->entry.pointer != NULL)
+		{
+			*sampled = sampled_chunk(sample);
+			return true;
+		}
+	}
+	while (*position - plh_live_samples_end() < plh_malloc_samples_last())
+	{
+		uint32		number = ++(*position) - plh_live_samples_end();
+		uintptr_t	block;
+		const PlhMallocSampled *sample = plh_malloc_samples_at(number, &block);
+
+		/* the lowest bit is that of one which is being freed */
+		if (block != 0 && block % 2 == 0)
+		{
+			*sampled = sampled_block(block, sample);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void
+note_sample(PlhProofGroups *groups, const Sampled * sampled)
+{
+	uint32		bit = plh_pointer_hash((void *) sampled->address) >> 41;
+
+	if (group_of_site(groups, sampled->site, true) != NULL)
+		groups->filter[bit / 8] |= 1 << bit % 8;
 }
 
 static uint32
@@ -145,6 +202,8 @@ PlhProofGroups *
 plh_proof_groups_make(void)
 {
 	PlhProofGroups *groups = plh_heap_reserve(sizeof(PlhProofGroups));
+	uint32		position = 0;
+	Sampled		sampled;
 
 	if (groups == NULL || !plh_proof_texts_start(&groups->texts))
 		return NULL;
@@ -163,8 +222,8 @@ plh_proof_groups_make(void)
 			T_List, T_IntList, T_OidList, PLH_PROOF_XID_LIST
 		}, end_of_tags()
 	};
-	for (uint32 i = 0; i < plh_live_samples_end(); i++)
-		note_sample(groups, plh_live_samples_at(i));
+	while (next_sample(&position, &sampled))
+		note_sample(groups, &sampled);
 	return groups;
 }
 
@@ -309,21 +368,35 @@ add_holding(PlhProofGroups *groups, Group *group, const PlhHeapFound *found, int
 		group->largest = *bucket;
 }
 
+static bool
+find_sample(uintptr_t address, Sampled * sampled)
+{
+	const PlhLiveSample *chunk = plh_live_samples_find((void *) address);
+	const PlhMallocSampled *block = chunk != NULL ? NULL :
+		plh_malloc_samples_find((void *) address);
+
+	if (chunk != NULL)
+		*sampled = sampled_chunk(chunk);
+	else if (block != NULL)
+		*sampled = sampled_block(address, block);
+	return chunk != NULL || block != NULL;
+}
+
 /* A chunk that is held may be a sample: what it stands for is held by the same root. */
 static void
 add_sampled(PlhProofGroups *groups, const PlhHeapFound *found)
 {
 	uint32		bit = plh_pointer_hash((void *) found->chunk->start) >> 41;
-	const PlhLiveSample *sample;
+	Sampled		sampled;
 	Group	   *group;
 
-	if (!(groups->filter[bit / 8] >> bit % 8 & 1))
+	if (!(groups->filter[bit / 8] >> bit % 8 & 1) ||
+		!find_sample(found->chunk->start, &sampled))
 		return;
-	sample = plh_live_samples_find((void *) found->chunk->start);
-	group = sample == NULL ? NULL : group_of_site(groups, sample->entry.user, false);
+	group = group_of_site(groups, sampled.site, false);
 	if (group != NULL)
-		add_holding(groups, group, found, (int64) sample->size *
-					plh_sampling_value(sample->size, sample->draw).weight);
+		add_holding(groups, group, found, (int64) sampled.size *
+					plh_sampling_value(sampled.size, sampled.draw).weight);
 }
 
 void
@@ -397,9 +470,9 @@ add_all_lost(PlhProofGroups *groups)
 
 /* What a sample stands for is lost if its chunk is. */
 static void
-add_sample(PlhProofGroups *groups, Group *group, const PlhLiveSample *sample)
+add_sample(PlhProofGroups *groups, Group *group, const Sampled * sample)
 {
-	uintptr_t	address = (uintptr_t) sample->entry.pointer;
+	uintptr_t	address = sample->address;
 	const PlhHeapIndex *index = groups->contexts->index;
 	const PlhHeapBlock *block = plh_heap_index_block(index, address);
 	PlhSampleValue value = plh_sampling_value(sample->size, sample->draw);
@@ -428,14 +501,15 @@ add_sample(PlhProofGroups *groups, Group *group, const PlhLiveSample *sample)
 static void
 add_samples(PlhProofGroups *groups)
 {
-	for (uint32 i = 0; i < plh_live_samples_end(); i++)
+	uint32		position = 0;
+	Sampled		sampled;
+
+	while (next_sample(&position, &sampled))
 	{
-		const PlhLiveSample *sample = plh_live_samples_at(i);
-		Group	   *group = sample->entry.pointer == NULL ? NULL :
-			group_of_site(groups, sample->entry.user, false);
+		Group	   *group = group_of_site(groups, sampled.site, false);
 
 		if (group != NULL)
-			add_sample(groups, group, sample);
+			add_sample(groups, group, &sampled);
 	}
 }
 

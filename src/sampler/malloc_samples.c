@@ -284,3 +284,40 @@ plh_malloc_samples_forget(void)
 	memset(filter, 0, PLH_FILTER_BYTES);
 	memset(&state, 0, sizeof(state));
 }
+
+uint32
+plh_malloc_samples_last(void)
+{
+	return state.high_samples;
+}
+
+const PlhMallocSampled *
+plh_malloc_samples_at(uint32 number, uintptr_t *block)
+{
+	const MallocSample *sample = sample_at(number);
+
+	*block = sample->block;
+	return &sample->sampled;
+}
+
+const PlhMallocSampled *
+plh_malloc_samples_find(const void *block)
+{
+	uint32		number = chain_region.base == NULL ? PLH_NO_MALLOC_SAMPLE : *chain_of(block);
+
+	for (uint32 steps = 0; number != PLH_NO_MALLOC_SAMPLE && steps < state.high_samples; steps++)
+	{
+		const MallocSample *sample = sample_at(number);
+
+		if (sample->block == (uintptr_t) block)
+			return &sample->sampled;
+		number = sample->next;
+	}
+	return NULL;
+}
+
+const PlhRegion *
+plh_malloc_samples_region(void)
+{
+	return &sample_region;
+}

@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "base/private_memory.h"
 #include "base/sampling.h"
 
 /* A number that stands for no sample. */
@@ -38,3 +39,14 @@ extern void plh_malloc_samples_forget(void);
 extern uint32 plh_malloc_samples_claim(const void *block);
 extern void plh_malloc_samples_leave(uint32 number);
 extern void plh_malloc_samples_unclaim(uint32 number);
+
+/*
+ * For whoever has a copy of this process: samples have numbers from 1 to this, and one without a
+ * block is none.  The last one finds the sample of a block; NULL: it is none.
+ */
+extern uint32 plh_malloc_samples_last(void);
+extern const PlhMallocSampled *plh_malloc_samples_at(uint32 number, uintptr_t *block);
+extern const PlhMallocSampled *plh_malloc_samples_find(const void *block);
+
+/* The memory in which the addresses of blocks stand. */
+extern const PlhRegion *plh_malloc_samples_region(void);
