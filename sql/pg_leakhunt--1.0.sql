@@ -290,6 +290,7 @@ CREATE FUNCTION pg_leakhunt_proof(
     OUT bytes bigint,
     OUT lost_chunks bigint,
     OUT lost_bytes bigint,
+    OUT resettable_chunks bigint,
     OUT resettable_bytes bigint,
     OUT held_by text,
     OUT held_by_bytes bigint,

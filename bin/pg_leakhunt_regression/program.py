@@ -110,6 +110,7 @@ def _test(options, server, paths, settings, known):
             tap.say(result, _passed(result, options))
             results.append(result)
         runner.close()
+        scratch.check_out()
     finally:
         scratch.remove()
     tap.end(results, sum(bool(result.listed(options.all)) for result in results))

@@ -208,6 +208,11 @@ class Scratch:
         with contextlib.suppress(QueryFailed):
             self._server.query(database, statement)
 
+    def check_out(self):
+        """Drops what the tests have left in a database that stays; an error if it can't be."""
+        if self._options.use_existing and not self._options.keep:
+            self._drop_beside(self._initial)
+
     def remove(self):
         """Drops what was made, in the opposite order."""
         if not self._options.keep:

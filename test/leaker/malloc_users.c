@@ -95,7 +95,7 @@ forget_malloc(PG_FUNCTION_ARGS)
 }
 
 /* A chunk of the session's that only a block of malloc has the address of. */
-static void **holder;
+static void **volatile holder;
 
 static pg_noinline void *
 palloc_for_malloc(Size bytes)

@@ -139,6 +139,7 @@ use_dump(const PlhDump *dump, bool drawn)
 	image->alive = false;
 	image->crashed = dump->image->crashed;
 	image->names = dump->image->names;
+	image->proof = dump->image->proof;
 	if (baseline == NULL)
 		baseline = half_of_profile(image);
 	(void) walk_profile(image, baseline);
