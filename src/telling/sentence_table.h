@@ -1046,3 +1046,203 @@ PHRASE(log_outside, "memory outside of contexts, where malloc does not tell what
 PHRASE(log_freed, "what malloc keeps", "process {pid} keeps memory that was freed: {bytes}", NULL)
 PHRASE(log_growing, "what grows, which is not logged: it may be a cache", "process {pid} grows: {bytes} {cause}", NULL)
 PHRASE(log_place, "contexts of one kind, in these lines", "for {title}", NULL)
+
+SECTION("A text: statistics of memory contexts")
+SENTENCE(stats_number, "a text has several of them", "Statistics {name} of {total}.", NULL)
+PLURAL(stats_statistics, "each of them",
+	   "Process {pid} had {bytes} in {count} memory context.",
+	   "Process {pid} had {bytes} in {count} memory contexts.", NULL, NULL)
+PLURAL(stats_statistics_of_one, "the same, without the id of the process",
+	   "A process whose id is not told had {bytes} in {count} memory context.",
+	   "A process whose id is not told had {bytes} in {count} memory contexts.", NULL, NULL)
+SENTENCE(stats_free, "there is free space inside contexts", "{freed} of that was free space inside them.", NULL)
+SENTENCE(stats_cut, "their begin or their end is not there",
+		 "The statistics are not whole. All figures are of the lines that are there.", NULL)
+SENTENCE(stats_missing, "the lines add up to less than the grand total",
+		 "The lines add up to {bytes}, but the grand total is {total}: lines are missing.", NULL)
+SENTENCE(stats_failed, "the process wrote them when it ran out of memory",
+		 "The process then asked for another {bytes}, and got nothing.", NULL)
+SENTENCE(stats_failed_in, "the same, and the context is known",
+		 "The process then asked for another {bytes} in {context}, and got nothing.", NULL)
+SENTENCE(stats_rest_like, "the server has not listed all children of a context, and most that it lists are of one kind",
+		 "{bytes} of it is in {total} contexts below {name} that the server did not list one by one. {early_count} of the {least} that it lists there are for {title}, so the others are counted as that, too.", NULL)
+SENTENCE(stats_rest_like_named, "the same, of a name that is not known",
+		 "{bytes} of it is in {total} contexts below {name} that the server did not list one by one. {early_count} of the {least} that it lists there are named \"{title}\", so the others are counted as that, too.", NULL)
+PLURAL(stats_rest, "the same, and what it lists differs",
+	   "{bytes} is in {count} context below {name} that the server did not list by itself. What it is for is not known.",
+	   "{bytes} is in {count} contexts below {name} that the server did not list one by one. What they are for is not known.", NULL, NULL)
+PHRASE(stats_rest_parent, "in these, where the context above them is not known", "one context", NULL)
+PLURAL(stats_contexts, "a kind of contexts has a large part",
+	   "{percent}% of it, {bytes}, was in {count} context for {title}.",
+	   "{percent}% of it, {bytes}, was in {count} contexts for {title}.", NULL, NULL)
+PLURAL(stats_contexts_named, "the same, of a name that is not known",
+	   "{percent}% of it, {bytes}, was in {count} context named \"{context}\".",
+	   "{percent}% of it, {bytes}, was in {count} contexts named \"{context}\".", NULL, NULL)
+SENTENCE(stats_largest, "one of them has most of that", "The largest of them, {context}, had {most}.", NULL)
+SENTENCE(stats_top, "that is TopMemoryContext",
+		 "Code puts there what lives as long as the process. Names of contexts do not tell which code that was.", NULL)
+SENTENCE(stats_transaction, "that is TopTransactionContext",
+		 "Code puts there what lives as long as the transaction. Names of contexts do not tell which code that was.", NULL)
+PHRASE(stats_noun_process, "whoever has them", "process", NULL)
+SENTENCE(stats_help_top, "what to do about either",
+		 "Sample such a session with pg_leakhunt: its call sites tell which code allocated this.", NULL)
+SENTENCE(stats_small, "it is less than 32 MB",
+		 "That is not much: many sessions have as much. If the process was much larger, the rest was outside of memory contexts.", NULL)
+SENTENCE(stats_outside, "behind the last of them",
+		 "Memory outside of contexts is not in these statistics: what libraries got from malloc, what malloc keeps after it was freed, and shared memory.", NULL)
+SENTENCE(stats_once, "there are no others of the process",
+		 "Not decided: whether it grows. Write its statistics again some minutes later, and give both to this reader: SELECT pg_log_backend_memory_contexts({pid}).", NULL)
+SENTENCE(stats_once_of_one, "the same, without its id",
+		 "Not decided: whether it grows. Write its statistics again some minutes later, and give both to this reader: SELECT pg_log_backend_memory_contexts(pid).", NULL)
+SENTENCE(stats_grown, "a process has several",
+		 "Process {pid} grew by {growth} from statistics {early} to statistics {late}: {list}.", NULL)
+SENTENCE(stats_grown_of_one, "it is not known whether two are of one process",
+		 "If statistics {early} and {late} are of one process, it grew by {growth} between them: {list}.", NULL)
+SENTENCE(stats_grown_most, "what has grown most is a kind that is known", "{what} {bound}", NULL)
+SENTENCE(stats_not_grown, "it is no larger in the last of them",
+		 "Process {pid} did not grow from statistics {early} to statistics {late}.", NULL)
+SENTENCE(stats_not_grown_of_one, "the same, where it is not known whether they are of one process",
+		 "If statistics {early} and {late} are of one process, it did not grow between them.", NULL)
+PHRASE(stats_growth, "in a list of what has grown", "{growth} for {title}", NULL)
+PHRASE(stats_growth_named, "the same, of a name that is not known", "{growth} in {title}", NULL)
+PHRASE(stats_growth_rest, "the same, of all others", "{growth} in others", NULL)
+PLURAL(stats_left_out, "a text has more than are kept",
+	   "The text has {count} more, which is left out here.",
+	   "The text has {count} more, which are left out here.", NULL, NULL)
+SENTENCE(stats_nothing, "a text has nothing of this",
+		 "The text has no statistics of memory contexts, and no message about memory that this reader knows.", NULL)
+SENTENCE(stats_with_sites, "at the end",
+		 "With pg_leakhunt loaded, such a process is told with the functions and statements that allocated this, and since when it grows.", NULL)
+
+SECTION("A text: messages about memory")
+PLURAL(message_times, "the message came more often", "It came {count} time.", "It came {count} times.", NULL, NULL)
+SENTENCE(message_statement, "its statement is known, also with statistics", "Statement: {query}", NULL)
+PLURAL(message_left_out, "there are more than are kept",
+	   "{count} more message about memory is left out here.",
+	   "{count} more messages about memory are left out here.", NULL, NULL)
+SENTENCE(invalid_size, "a message",
+		 "invalid memory alloc request size {total}: code asked for more at once than PostgreSQL allows, which is 1 GB less one byte. The machine's memory has nothing to do with it.", NULL)
+SENTENCE(invalid_size_negative, "the number is nearly 2 to the 64th",
+		 "As a number with a sign it is {name}. No value has a negative length: the code has read a damaged row or index, or has a fault.", NULL)
+SENTENCE(invalid_size_huge, "it is a terabyte or more",
+		 "No value is {bytes} long: the code has read a damaged row or index, or has a fault.", NULL)
+SENTENCE(invalid_size_doubled, "it is a power of two",
+		 "The number is a power of two: an array or a buffer of {bytes} was full, and was to be doubled.", NULL)
+SENTENCE(invalid_size_open, "it is neither",
+		 "Not decided: either the statement builds a value or an array of {bytes}, or the code has read the length of a damaged row.", NULL)
+SENTENCE(invalid_size_damaged, "what to do about damage",
+		 "Run pg_amcheck on the database. Read the table of the statement in ranges of its key, until one row fails by itself; restore that row from a backup. If no row fails, report the fault with the statement.", NULL)
+SENTENCE(invalid_size_value, "what to do about a large value",
+		 "See what the statement builds: string_agg, array_agg, json_agg, or the text of a bytea, which is twice as long. Make it in several rows, or read the value in parts with substring().", NULL)
+SENTENCE(invalid_size_ask, "how to tell them apart",
+		 "If the statement fails at the same row whatever else it reads, the row is damaged. If it fails only beyond some number of rows, the value is too large.", NULL)
+SENTENCE(string_too_long, "a message",
+		 "A text grew beyond 1 GB, which is the most that PostgreSQL allows for one. The machine's memory has nothing to do with it.", NULL)
+SENTENCE(string_too_long_help, "what to do",
+		 "See which value or row of the statement is that long. As text, a bytea is twice as long; COPY and pg_dump write it so. Read it in parts with substring(), or as a large object (lo_get).", NULL)
+SENTENCE(no_memory, "a message without a size",
+		 "out of memory: malloc refused to give a process more.", NULL)
+SENTENCE(no_memory_size, "the same, with a size",
+		 "out of memory: malloc refused to give a process {bytes} more.", NULL)
+SENTENCE(no_memory_in, "the same, with a context",
+		 "out of memory: malloc refused to give a process {bytes} more in {context}.", NULL)
+SENTENCE(no_memory_large, "64 MB or more at once",
+		 "That is one value, array or hash table, as large as that.", NULL)
+SENTENCE(no_memory_family, "the context is of a kind that is known",
+		 "Such contexts are for {title}. {what} {bound}", NULL)
+SENTENCE(no_memory_last, "always",
+		 "Whoever asks last need not be who holds most.", NULL)
+SENTENCE(no_memory_see, "the text has statistics of that process",
+		 "The statistics above tell what the process held.", NULL)
+SENTENCE(no_memory_ask, "it has none",
+		 "Not decided: what held the memory. The server writes the statistics of the process in front of this message, but only to its standard error: look into that file, also where the log is csvlog or jsonlog.", NULL)
+SENTENCE(no_memory_limits, "what refused",
+		 "The kernel refuses memory because of vm.overcommit_memory = 2, a limit of the process (ulimit -v), or a full address space. A control group does not refuse: it kills.", NULL)
+SENTENCE(no_memory_sum, "what to do",
+		 "If vm.overcommit_memory is 2, compare Committed_AS with CommitLimit in /proc/meminfo: all processes of the machine count.", NULL)
+SENTENCE(shared_table, "a message",
+		 "out of shared memory: the table of locks is full. Neither shared_buffers nor the machine's memory has anything to do with it.", NULL)
+SENTENCE(shared_table_size, "always",
+		 "It has room for max_locks_per_transaction locks for each of max_connections and max_prepared_transactions. All sessions share it, so one transaction may take more.", NULL)
+SENTENCE(shared_table_predicates, "it was that of predicate locks",
+		 "out of shared memory: the table of predicate locks, of transactions that are SERIALIZABLE, is full. Neither shared_buffers nor the machine's memory has anything to do with it.", NULL)
+SENTENCE(shared_table_ask, "which transaction it was",
+		 "Not decided: which transaction holds most locks. Ask while it lasts: SELECT pid, count(*) FROM pg_locks GROUP BY pid ORDER BY 2 DESC.", NULL)
+SENTENCE(shared_table_help, "what to do",
+		 "Let one transaction use fewer tables, partitions and advisory locks: pg_dump, a statement on a table with many partitions, and DROP SCHEMA lock all of them. Or raise max_locks_per_transaction, and restart.", NULL)
+SENTENCE(shared_table_predicates_help, "what to do about predicate locks",
+		 "Keep SERIALIZABLE transactions short, or raise max_pred_locks_per_transaction, and restart.", NULL)
+SENTENCE(segment, "a message",
+		 "could not resize shared memory segment: a parallel query, or an extension, asked for a segment of {bytes} in /dev/shm.", NULL)
+SENTENCE(segment_full, "the reason was that there is no space",
+		 "/dev/shm was too full for it. Containers have 64 MB there unless they are told otherwise.", NULL)
+SENTENCE(segment_refused, "the reason was that there is no memory",
+		 "The kernel had no memory for it.", NULL)
+SENTENCE(segment_size, "always",
+		 "A parallel hash join needs work_mem times hash_mem_multiplier there, for each worker and for the leader, and half of that again while its table grows. All statements that run at once share the room.", NULL)
+SENTENCE(segment_help, "what to do",
+		 "Make /dev/shm larger than {bytes} times the number of such statements that run at once: docker run --shm-size, or in Kubernetes an emptyDir with medium Memory at /dev/shm. It counts as memory of the container.", NULL)
+SENTENCE(segment_or, "the same without a change of the machine",
+		 "Or lower work_mem, or SET max_parallel_workers_per_gather = 0 for the statement.", NULL)
+SENTENCE(fork, "a message",
+		 "could not fork {name}: the kernel made no new process.", NULL)
+SENTENCE(fork_memory, "the reason was that there is no memory",
+		 "It had no memory for it. With vm.overcommit_memory = 2, a fork counts as much as the postmaster may write to, its private memory. Compare Committed_AS with CommitLimit in /proc/meminfo.", NULL)
+SENTENCE(fork_again, "the reason was a limit",
+		 "There is a limit on processes, and memory has nothing to do with it: ulimit -u of the server's user, TasksMax of its service, pids.max of its control group, or kernel.pid_max.", NULL)
+SENTENCE(fork_open, "the reason is not told",
+		 "Not decided: whether memory or a limit on processes was the reason. The end of the message has it.", NULL)
+SENTENCE(fork_help, "what to do",
+		 "Fewer connections help in both cases: use a pool, and lower max_connections.", NULL)
+SENTENCE(signal_9, "a message",
+		 "{name} {pid} was ended by signal 9. Nothing in PostgreSQL sends that to a process that works.", NULL)
+SENTENCE(signal_9_kernel, "a report of the kernel on this process is in the text",
+		 "The kernel did so for want of memory: its report is below.", NULL)
+SENTENCE(signal_9_ask, "there is none",
+		 "Not decided: mostly the kernel does so for want of memory, but an administrator or a container's runtime can as well. Ask the kernel: dmesg -T | grep -i 'killed process', or journalctl -k. In a container, see oom_kill in memory.events.", NULL)
+SENTENCE(signal_9_restart, "always",
+		 "The server then ends all sessions, and recovers: what others held is gone, too.", NULL)
+SENTENCE(signal_9_victim, "always",
+		 "The kernel takes whichever process is largest by its count. The statement that it ran need not be to blame.", NULL)
+
+SECTION("A text: reports of the kernel")
+PLURAL(oom, "each text with reports",
+	   "The kernel killed a process for want of memory.",
+	   "The kernel killed processes for want of memory {count} times. This is the last report.", NULL, NULL)
+SENTENCE(oom_group, "a control group was full",
+		 "A control group had reached its limit, not the machine.", NULL)
+SENTENCE(oom_group_limit, "the same, and the limit is known",
+		 "A control group had reached its limit of {limit}, not the machine.", NULL)
+SENTENCE(oom_group_name, "the name of the group is known", "It is {name}.", NULL)
+SENTENCE(oom_machine, "no group was", "The machine had no memory left.", NULL)
+SENTENCE(oom_killed, "it is known who was killed, and what it had",
+		 "It killed {name}, process {pid}, which had {bytes} of private memory and had touched {total} of shared memory.", NULL)
+SENTENCE(oom_killed_only, "the same, and its shared memory is not told",
+		 "It killed {name}, process {pid}, which had {bytes} of private memory.", NULL)
+PLURAL(oom_server, "the table tells private and shared memory apart",
+	   "{count} process of PostgreSQL had {bytes} of private memory, and {total} of shared memory.",
+	   "{count} processes of PostgreSQL had {bytes} of private memory in all, and at least {total} of shared memory, which counts once.", NULL, NULL)
+PLURAL(oom_server_mixed, "it does not",
+	   "The resident memory of {count} process of PostgreSQL is {bytes}, shared memory included.",
+	   "The resident memory of {count} processes of PostgreSQL adds up to {bytes}. That counts shared memory, such as shared_buffers, once for each of them.", NULL, NULL)
+SENTENCE(oom_server_at_most, "the same, and the shared memory of the one that was killed is known",
+		 "If all have touched as much shared memory as the one that was killed, their private memory is about {bytes}.", NULL)
+SENTENCE(oom_largest, "the largest of several",
+		 "The largest of them is {pid} with {most}.", NULL)
+PLURAL(oom_others, "there are other processes in the table",
+	   "{count} other process had {bytes}: {name}.",
+	   "{count} other processes had {bytes} in all, the largest of them {name} with {most}.", NULL, NULL)
+SENTENCE(oom_is_server, "most private memory was PostgreSQL's",
+		 "Most of it was PostgreSQL's own.", NULL)
+SENTENCE(oom_is_other, "most was that of others",
+		 "Most of it was not PostgreSQL's: look at {name} first.", NULL)
+SENTENCE(oom_open, "that is not known",
+		 "Not decided: how much of it was PostgreSQL's own. See Pss in /proc/PID/smaps_rollup of each process, before it happens again.", NULL)
+SENTENCE(oom_one, "one process of the server had half of its private memory",
+		 "One process had most of that, so look for what it ran: the server's log has it with the line on signal 9.", NULL)
+SENTENCE(oom_many, "none had",
+		 "No single process had most of that: look at how many sessions there are, and how large each becomes.", NULL)
+SENTENCE(oom_help, "what to do",
+		 "Lower work_mem, max_connections or shared_buffers, or give it more memory. On a machine of its own, vm.overcommit_memory = 2 turns such kills into errors of one statement.", NULL)
+SENTENCE(oom_help_group, "the same, of a group",
+		 "Lower work_mem, max_connections or shared_buffers, or raise the limit. shared_buffers and /dev/shm count within it.", NULL)

@@ -35,6 +35,7 @@ main(void)
 	test_passing_questions();
 	test_statement_lists();
 	test_json();
+	test_log_readings();
 	test_page_proofs();
 	test_page_sites();
 	test_annotated_plans();

@@ -17,6 +17,7 @@ extern void test_pictures(void);
 extern void test_merges(void);
 extern void test_redaction(void);
 extern void test_json(void);
+extern void test_log_readings(void);
 extern void test_page_proofs(void);
 extern void test_page_sites(void);
 extern void test_annotated_plans(void);

@@ -1,0 +1,16 @@
+/*
+ * log_explanation.h
+ *	  All that a text says of memory, explained: in sentences, and for programs.
+ *
+ * Never called inside palloc.
+ */
+#pragma once
+
+#include "statistics/log_reading.h"
+#include "telling/sentences.h"
+
+/* In the current memory context.  The text that was read has that encoding. */
+extern void plh_log_explanation_say(PlhSaid *said, const PlhLogReading *reading, int encoding);
+
+/* An object of JSON. */
+extern void plh_log_explanation_put(StringInfo json, const PlhLogReading *reading, int encoding);

@@ -1,0 +1,278 @@
+/*
+ * oom_report.c
+ *	  What the kernel logs when it kills a process for want of memory: whom, at which limit, and a
+ *	  table of all processes.
+ *
+ * The table is in pages of 4 kB on all platforms that matter here.  Its columns differ by release
+ * of the kernel, so that they are found by the names in its head: rss has shared memory in it, and
+ * only since 6.8 it is told apart.
+ */
+#include "postgres.h"
+
+#include "statistics/oom_report.h"
+
+#define PAGE_BYTES 4096
+
+static int64
+pages(int64 count)
+{
+	return Min(count, PG_INT64_MAX / 8 / PAGE_BYTES) * PAGE_BYTES;
+}
+
+static int64
+kilobytes(int64 count)
+{
+	return Min(count, PG_INT64_MAX / 8 / 1024) * 1024;
+}
+
+static int64
+sum(int64 left, int64 right)
+{
+	return left > PG_INT64_MAX / 4 - right ? PG_INT64_MAX / 4 : left + right;
+}
+
+/* The figure behind a word, in kB.  -1: it is not there. */
+static int64
+figure_behind(PlhTextSpan line, const char *word)
+{
+	ssize_t		found = plh_text_span_find(line, word, 0);
+	PlhTextSpan		rest;
+	int64		number;
+
+	if (found < 0)
+		return -1;
+	rest = plh_text_span_behind(line, found + strlen(word));
+	return plh_text_span_number(&rest, &number) ? kilobytes(number) : -1;
+}
+
+/* The next word of a line; empty at its end. */
+static PlhTextSpan
+next_word(PlhTextSpan *rest)
+{
+	PlhTextSpan		word;
+
+	*rest = plh_text_span_trim(*rest);
+	word = plh_text_span_first(*rest, 0);
+	while (word.bytes < rest->bytes && !plh_text_span_is_blank(word.data[word.bytes]))
+		word.bytes++;
+	*rest = plh_text_span_behind(*rest, word.bytes);
+	return word;
+}
+
+/* A new report, behind one that is complete, forgets all but how many there were. */
+static void
+begin(PlhOomReport *report)
+{
+	int64		count = report->count;
+
+	memset(report, 0, sizeof(*report));
+	report->count = count + 1;
+	report->killed_anon_bytes = report->killed_file_bytes = report->killed_shmem_bytes = -1;
+}
+
+static void
+begin_if_new(PlhOomReport *report)
+{
+	if (report->count == 0 || report->is_killed)
+		begin(report);
+}
+
+/* What stands behind a bracket: "[  pid  ]   uid  tgid ...", or "[   4711]    70 ...". */
+static bool
+find_row(PlhTextSpan line, bool is_head, PlhTextSpan *row)
+{
+	for (Size i = 0; i < line.bytes; i++)
+	{
+		PlhTextSpan		rest = plh_text_span_behind(line, i);
+		int64		pid;
+
+		if (!plh_text_span_skip(&rest, "["))
+			continue;
+		rest = plh_text_span_trim(rest);
+		if (!(is_head ? plh_text_span_skip(&rest, "pid") : plh_text_span_number(&rest, &pid)))
+			continue;
+		rest = plh_text_span_trim(rest);
+		if (!plh_text_span_skip(&rest, "]"))
+			continue;
+		*row = plh_text_span_trim(rest);
+		if (is_head ? plh_text_span_begins(*row, "uid") :
+			row->bytes > 0 && isdigit((unsigned char) row->data[0]))
+			return true;
+	}
+	return false;
+}
+
+/* Read the head of the table.  False: the line is none. */
+static bool
+read_head(PlhOomReport *report, PlhTextSpan line)
+{
+	PlhOomColumns *columns = &report->columns;
+	PlhTextSpan		rest;
+	PlhTextSpan		word;
+
+	if (!find_row(line, true, &rest))
+		return false;
+	begin_if_new(report);
+	*columns = (PlhOomColumns)
+	{
+		0, -1, -1, -1, -1, -1
+	};
+	while ((word = next_word(&rest)).bytes > 0 && columns->count < PLH_OOM_COLUMNS)
+	{
+		int			index = columns->count++;
+
+		if (plh_text_span_is(word, "tgid"))
+			columns->tgid = index;
+		else if (plh_text_span_is(word, "rss"))
+			columns->rss = index;
+		else if (plh_text_span_is(word, "rss_anon"))
+			columns->rss_anon = index;
+		else if (plh_text_span_is(word, "rss_shmem"))
+			columns->rss_shmem = index;
+		else if (plh_text_span_is(word, "swapents"))
+			columns->swap = index;
+	}
+	report->tells_apart = columns->rss_anon >= 0 && columns->rss_shmem >= 0;
+	return true;
+}
+
+static int64
+column(const int64 *figures, int index)
+{
+	return index < 0 ? 0 : figures[index];
+}
+
+static void
+add_process(PlhOomSum *to, const PlhOomColumns *columns, const int64 *figures, PlhTextSpan name)
+{
+	int64		rss = pages(column(figures, columns->rss));
+
+	to->processes++;
+	to->rss_bytes = sum(to->rss_bytes, rss);
+	to->anon_bytes = sum(to->anon_bytes, pages(column(figures, columns->rss_anon)));
+	to->most_shmem_bytes = Max(to->most_shmem_bytes, pages(column(figures, columns->rss_shmem)));
+	to->swapped_bytes = sum(to->swapped_bytes, pages(column(figures, columns->swap)));
+	if (rss <= to->largest_bytes)
+		return;
+	to->largest_bytes = rss;
+	to->largest_pid = column(figures, columns->tgid);
+	plh_text_span_copy(to->largest_name, sizeof(to->largest_name), name);
+}
+
+/* The server's processes have one of these names, whatever their title is. */
+static bool
+is_of_server(PlhTextSpan name)
+{
+	return plh_text_span_is(name, "postgres") || plh_text_span_is(name, "postmaster");
+}
+
+/* Read a row of the table: as many figures as its head has columns, and a name. */
+static bool
+read_row(PlhOomReport *report, PlhTextSpan line)
+{
+	const PlhOomColumns *columns = &report->columns;
+	int64		figures[PLH_OOM_COLUMNS] = {0};
+	PlhTextSpan		rest;
+
+	if (columns->count < 2 || columns->rss < 0 || !find_row(line, false, &rest))
+		return false;
+	for (int i = 0; i < columns->count - 1; i++)
+	{
+		PlhTextSpan		word = next_word(&rest);
+		bool		is_negative = plh_text_span_skip(&word, "-");
+
+		if (!plh_text_span_number(&word, &figures[i]))
+			return false;
+		figures[i] = is_negative ? 0 : figures[i];
+	}
+	rest = plh_text_span_trim(rest);
+	add_process(is_of_server(rest) ? &report->server : &report->others, columns,
+				figures, rest);
+	return true;
+}
+
+/* "memory: usage NkB, limit NkB, failcnt N", of a control group. */
+static bool
+read_usage(PlhOomReport *report, PlhTextSpan line)
+{
+	int64		usage = figure_behind(line, "memory: usage ");
+
+	if (usage < 0 || plh_text_span_find(line, "kB, limit ", 0) < 0)
+		return false;
+	begin_if_new(report);
+	report->usage_bytes = usage;
+	report->limit_bytes = figure_behind(line, "kB, limit ");
+	report->of_group = true;
+	return true;
+}
+
+/* "oom-kill:constraint=CONSTRAINT_MEMCG,...,oom_memcg=/NAME,task_memcg=..." */
+static bool
+read_constraint(PlhOomReport *report, PlhTextSpan line)
+{
+	ssize_t		group = plh_text_span_find(line, "oom_memcg=", 0);
+	PlhTextSpan		name;
+	ssize_t		end;
+
+	if (plh_text_span_find(line, "oom-kill:constraint=", 0) < 0)
+		return false;
+	begin_if_new(report);
+	report->of_group |= plh_text_span_find(line, "CONSTRAINT_MEMCG", 0) >= 0;
+	if (group < 0)
+		return true;
+	name = plh_text_span_behind(line, group + strlen("oom_memcg="));
+	end = plh_text_span_find(name, ",", 0);
+	plh_text_span_copy(report->group, sizeof(report->group),
+					   end < 0 ? name : plh_text_span_first(name, end));
+	return true;
+}
+
+/* "Killed process N (NAME) total-vm:NkB, anon-rss:NkB, file-rss:NkB, shmem-rss:NkB". */
+static bool
+read_killed(PlhOomReport *report, PlhTextSpan line)
+{
+	ssize_t		found = plh_text_span_find(line, "Killed process ", 0);
+	PlhTextSpan		rest;
+	ssize_t		end;
+	int64		pid;
+
+	if (found < 0 || plh_text_span_find(line, "anon-rss:", 0) < 0)
+		return false;
+	rest = plh_text_span_behind(line, found + strlen("Killed process "));
+	if (!plh_text_span_number(&rest, &pid))
+		return false;
+	begin_if_new(report);
+	report->of_group |= plh_text_span_find(line, "emory cgroup out of memory", 0) >= 0;
+	report->killed_pid = pid;
+	while (rest.bytes > 0 && !plh_text_span_begins(rest, "("))
+		rest = plh_text_span_behind(rest, 1);
+	end = plh_text_span_find(rest, ")", 0);
+	if (end > 1)
+		plh_text_span_copy(report->killed_name, sizeof(report->killed_name),
+						   plh_text_span_behind(plh_text_span_first(rest, end), 1));
+	report->killed_anon_bytes = figure_behind(line, "anon-rss:");
+	report->killed_file_bytes = figure_behind(line, "file-rss:");
+	report->killed_shmem_bytes = figure_behind(line, "shmem-rss:");
+	report->is_killed = true;
+	return true;
+}
+
+/* "NAME invoked oom-killer: ..." begins a report, in most kernels. */
+static bool
+read_begin(PlhOomReport *report, PlhTextSpan line)
+{
+	if (plh_text_span_find(line, " invoked oom-killer:", 0) < 0)
+		return false;
+	begin(report);
+	return true;
+}
+
+void
+plh_oom_report_take(PlhOomReport *report, PlhTextSpan line)
+{
+	if (read_begin(report, line) || read_usage(report, line) || read_constraint(report, line) ||
+		read_killed(report, line) || read_head(report, line))
+		return;
+	if (report->columns.count > 0)
+		(void) read_row(report, line);
+}
