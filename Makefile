@@ -22,7 +22,7 @@ LEAKCHECK_MK = bin/pg_leakhunt_regression/leakcheck.mk
 # The folders of src.  A file includes files of its own folder and of those before it
 # only (src/README says what each is for).  Code of the first five runs inside palloc.
 FOLDERS = base stack routine profile sampler heap proof \
-	reader judge dump process symbols report pprof crash telling check page watch plan functions
+	reader judge dump process symbols report pprof crash telling statistics check page watch plan functions
 
 OBJS = \
 	src/pg_leakhunt.o \
@@ -33,6 +33,26 @@ OBJS = \
 MALLOC_OBJS = \
 	src/preload/environment.o \
 	src/preload/pg_leakhunt_malloc.o
+
+# The program that reads logs, of the files that it takes from the module, and which needs no
+# server: its own folder has what these files need of one.
+LOOK_SOURCES = $(wildcard src/look/*.c) $(wildcard src/statistics/*.c) \
+	src/base/size_units.c \
+	src/judge/account.c \
+	src/judge/family.c \
+	src/profile/profile_image.c \
+	src/profile/statement_tokens.c \
+	src/reader/database_text.c \
+	src/reader/profile_builder.c \
+	src/reader/redaction.c \
+	src/report/context_list.c \
+	src/report/json.c \
+	src/report/one_line.c \
+	src/report/words.c \
+	src/telling/contexts_evidence.c \
+	src/telling/sentences.c \
+	src/telling/size_sentences.c
+LOOK_OBJS = $(LOOK_SOURCES:src/%.c=src/look/objects/%.o)
 
 PG_CPPFLAGS = -I$(srcdir)/src -DPLH_EXTENSION_VERSION='"$(EXTVERSION)"'
 # -O3, because the code that runs inside palloc consists of loops over some 20 frames.
@@ -84,7 +104,7 @@ REGRESS = \
 	privileges \
 	settings
 
-EXTRA_CLEAN = $(GENERATED) .built_for_server pg_leakhunt_malloc.so $(MALLOC_OBJS) test/fuzz/replay test/fuzz/fuzz test/unit/run_tests test/unit/run_readers test/unit/run_stacks test/unit/run_plain_stacks test/unit/run_threads test/unit/run_malloc_blocks test/unit/frames test/unit/cut_stacks test/unit/objects test/unit/*.so test/scenarios/run_scenarios test/scenarios/objects test/preload/run_tests test/preload/race_tests test/preload/named_program test/preload/*.so test/leaker/leaker.so test/leaker/leaker.o test/faults/faults.so test/faults/faults.o
+EXTRA_CLEAN = $(GENERATED) .built_for_server pg_leakhunt_malloc.so $(MALLOC_OBJS) pg_leakhunt_look src/look/objects test/fuzz/replay test/fuzz/fuzz test/unit/run_tests test/unit/run_readers test/unit/run_stacks test/unit/run_plain_stacks test/unit/run_threads test/unit/run_malloc_blocks test/unit/frames test/unit/cut_stacks test/unit/objects test/unit/*.so test/scenarios/run_scenarios test/scenarios/objects test/preload/run_tests test/preload/race_tests test/preload/named_program test/preload/*.so test/leaker/leaker.so test/leaker/leaker.o test/faults/faults.so test/faults/faults.o
 
 # A PG_CONFIG in the environment counts as one on the command line does.  make hands
 # both on to the scripts of OWN_TARGETS, but not this default: without PG_CONFIG they
@@ -272,6 +292,24 @@ install-malloc: pg_leakhunt_malloc.so installdirs
 	$(INSTALL_SHLIB) pg_leakhunt_malloc.so '$(DESTDIR)$(pkglibdir)/'
 uninstall-malloc:
 	rm -f '$(DESTDIR)$(pkglibdir)/pg_leakhunt_malloc.so'
+
+# Functions that are not called are left out, with what they call in turn: so the program has
+# nothing of the server but its libraries for programs, and these are linked into it.
+LOOK_FLAGS = -O2 -ffunction-sections -fno-lto
+all: pg_leakhunt_look
+$(LOOK_OBJS): src/look/objects/%.o: src/%.c $(filter-out $(GENERATED),$(wildcard src/*/*.h)) .built_for_server
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LOOK_FLAGS) $(CPPFLAGS) -c -o $@ $<
+pg_leakhunt_look: $(LOOK_OBJS)
+	$(CC) $(CFLAGS) $(LOOK_FLAGS) $(LOOK_OBJS) -Wl,--gc-sections $(LDFLAGS) $(LDFLAGS_EX) -L$(pkglibdir) -L$(libdir) -lpgcommon -lpgport -lm -o $@
+
+install: install-look
+uninstall: uninstall-look
+.PHONY: install-look uninstall-look
+install-look: pg_leakhunt_look installdirs
+	$(INSTALL_PROGRAM) pg_leakhunt_look '$(DESTDIR)$(bindir)/'
+uninstall-look:
+	rm -f '$(DESTDIR)$(bindir)/pg_leakhunt_look'
 
 # The files for Prometheus, exporters, Grafana and systemd.
 MONITORING = monitoring/README.md $(wildcard monitoring/*.yml) monitoring/grafana-dashboard.json
