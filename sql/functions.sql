@@ -32,6 +32,17 @@ SELECT calls, mean_peak_bytes BETWEEN 1048576 AND max_peak_bytes AS mean FROM _p
 SELECT explanation LIKE '%' || :pid || '%' AS explained FROM pg_leakhunt_explain(:pid);
 SELECT count(*) > 1 AS explained FROM pg_leakhunt_explain() WHERE pid IS NULL OR pid = :pid;
 
+-- what a text says of memory
+SELECT pg_leakhunt_explain_contexts($$
+TopMemoryContext: 97664 total in 5 blocks; 11632 free (9 chunks); 86032 used
+  CacheMemoryContext: 83886080 total in 17 blocks; 1048576 free (0 chunks); 82837504 used
+    CachedPlan: 41943040 total in 12 blocks; 0 free (0 chunks); 41943040 used: SELECT 'secret'
+Grand total: 125926784 bytes in 34 blocks; 1060208 free (9 chunks); 124866576 used
+$$, redact => true);
+SELECT pg_leakhunt_explain_contexts('ERROR:  invalid memory alloc request size 18446744073709551613');
+SELECT pg_leakhunt_explain_contexts('nothing', format => 'json');
+SELECT pg_leakhunt_explain_contexts(NULL) IS NULL AS none;
+
 -- a statement that leaves nothing behind
 SELECT count(*) AS leaks FROM pg_leakhunt_check('SELECT 1');
 

@@ -626,6 +626,17 @@ LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pg_leakhunt_explain(text, text, bool) IS
 'The same of a dump, whose name pg_leakhunt_dumps has. Of all, a paragraph on the server, with a null pid, and then on each process, the largest first; of four or more that are alike only on the largest. With format json, an object of each process. Members of pg_read_server_files may pass a path. A damaged file is an ERROR.';
 
+CREATE FUNCTION pg_leakhunt_explain_contexts(
+    statistics text,
+    format text DEFAULT 'text',
+    redact bool DEFAULT false)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_leakhunt_explain_contexts'
+LANGUAGE C CALLED ON NULL INPUT STABLE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_explain_contexts(text, text, bool) IS
+'Explains a text: statistics of memory contexts as any server from 9.6 on writes them (after "out of memory", by pg_log_backend_memory_contexts, by MemoryContextStats in gdb), rows of pg_backend_memory_contexts, messages of a log about memory, and the kernel''s report when it has killed a process. The text may be a whole log, in any form, or a part of it that somebody has pasted. Returns how much each process had, for what, what bounds that and what helps, what has grown between statistics of one process, what each message means, and what the text leaves open. Null if the text is null. With format json, an object for programs. With redact, statements have no literals.';
+
 CREATE FUNCTION _pg_leakhunt_metrics(
     -- columns/metrics.def
     OUT name text,

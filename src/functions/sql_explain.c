@@ -393,22 +393,6 @@ put_rows(Explaining *explaining, bool of_server)
 	}
 }
 
-/* Is the format that of programs?  Another one than the two is an ERROR. */
-static bool
-is_json(FunctionCallInfo fcinfo)
-{
-	const char *format = plh_sql_arguments_text(fcinfo, 1);
-
-	if (format == NULL || strcmp(format, "text") == 0)
-		return false;
-	if (strcmp(format, "json") == 0)
-		return true;
-	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					errmsg("unrecognized format \"%s\"", format),
-					errhint("Valid formats are text and json.")));
-	return false;
-}
-
 static Datum
 put_explanations(FunctionCallInfo fcinfo)
 {
@@ -416,7 +400,7 @@ put_explanations(FunctionCallInfo fcinfo)
 	Explaining	explaining = {0};
 	PlhExplainedProcess dumped;
 
-	explaining.as_json = is_json(fcinfo);
+	explaining.as_json = plh_sql_arguments_is_json(fcinfo, 1);
 	plh_sql_rows_start(fcinfo, &explaining.sink);
 	if (target.file == NULL && !plh_sql_source_publish_and_save())
 		return (Datum) 0;

@@ -101,14 +101,21 @@ begin_statistics(PlhLogReading *reading, int64 pid)
 	return &reading->statistics[reading->kept++];
 }
 
-/* The statistics of a process whose end has not come; NULL if there are none. */
+/*
+ * The statistics whose end has not come: of a process, in messages of a log, or on a standard error.
+ * NULL: there are none.
+ */
 static PlhStatistics *
-find_open(PlhLogReading *reading, int64 pid)
+find_open(PlhLogReading *reading, bool is_logged, int64 pid)
 {
 	for (int i = reading->kept - 1; i >= 0; i--)
-		if (reading->statistics[i].is_open && reading->statistics[i].pid == pid &&
-			!reading->statistics[i].is_by_rows)
-			return &reading->statistics[i];
+	{
+		PlhStatistics *statistics = &reading->statistics[i];
+
+		if (statistics->is_open && !statistics->is_by_rows &&
+			statistics->is_logged == is_logged && (!is_logged || statistics->pid == pid))
+			return statistics;
+	}
 	return NULL;
 }
 
@@ -177,7 +184,7 @@ add_plain(PlhStatistics *statistics, PlhContextLine *line)
 	ssize_t		matched = match_prefix(prefix, before);
 	int64		indent;
 
-	before = matched >= 0 ? plh_text_span_behind(before, matched) : without_quotes(before);
+	before = without_quotes(plh_text_span_behind(before, Max(matched, 0)));
 	indent = indent_of(&before);
 	if (line->kind == PLH_CONTEXT_LINE_ONE)
 		line->name = plh_text_span_first(before, before.bytes - strlen(": "));
@@ -197,12 +204,46 @@ find_top(const PlhContextLine *line)
 
 /* End statistics of a process, if some are open. */
 static void
-close_open(PlhLogReading *reading, int64 pid)
+close_open(PlhLogReading *reading, bool is_logged, int64 pid)
 {
-	PlhStatistics *open = find_open(reading, pid);
+	PlhStatistics *open = find_open(reading, is_logged, pid);
 
 	if (open != NULL)
 		open->is_open = false;
+}
+
+/* Note what a process had asked for in vain when it wrote its statistics. */
+static void
+note_failure(PlhStatistics *statistics, PlhMemoryMessage *message)
+{
+	statistics->failed_bytes = (int64) Min(message->bytes, (uint64) PG_INT64_MAX);
+	statistics->pid = message->pid;
+	strlcpy(statistics->failed_context, message->context, sizeof(statistics->failed_context));
+	strlcpy(statistics->failed_statement, message->statement,
+			sizeof(statistics->failed_statement));
+	message->has_statistics = true;
+}
+
+/* Is it a message, or a detail of one, on memory that a process did not get? */
+static bool
+is_failure(const PlhMemoryMessage *message)
+{
+	return message->kind == PLH_MESSAGE_OUT_OF_MEMORY && message->bytes != 0;
+}
+
+/*
+ * TopMemoryContext begins, behind a prefix.  Where somebody has sorted a text for a document, the
+ * message on what failed comes first.
+ */
+static void
+begin_tree(PlhLogReading *reading, PlhStatistics *statistics, PlhTextSpan prefix)
+{
+	PlhMemoryMessage *message = &reading->messages.pending;
+
+	statistics->prefix_bytes = Min(prefix.bytes, sizeof(statistics->prefix));
+	memcpy(statistics->prefix, prefix.data, statistics->prefix_bytes);
+	if (is_failure(message) && !message->has_statistics)
+		note_failure(statistics, message);
 }
 
 /* A line on a context or several, of a process' standard error. */
@@ -213,15 +254,12 @@ take_plain(PlhLogReading *reading, PlhContextLine *line)
 	PlhStatistics *statistics;
 
 	if (top >= 0)
-		close_open(reading, 0);
-	statistics = find_open(reading, 0);
+		close_open(reading, false, 0);
+	statistics = find_open(reading, false, 0);
 	if (statistics == NULL)
 		statistics = begin_statistics(reading, 0);
 	if (top >= 0)
-	{
-		statistics->prefix_bytes = Min(top, sizeof(statistics->prefix));
-		memcpy(statistics->prefix, line->before.data, statistics->prefix_bytes);
-	}
+		begin_tree(reading, statistics, plh_text_span_first(line->before, top));
 	add_plain(statistics, line);
 }
 
@@ -229,25 +267,22 @@ take_plain(PlhLogReading *reading, PlhContextLine *line)
 static void
 take_logged(PlhLogReading *reading, const PlhContextLine *line, int64 pid)
 {
-	PlhStatistics *statistics;
+	PlhStatistics *statistics = find_open(reading, true, pid);
 
-	if (find_top(line) >= 0)
+	if (statistics != NULL && statistics->contexts > 0 && find_top(line) >= 0)
 	{
-		statistics = find_open(reading, pid);
-		if (statistics != NULL && statistics->contexts > 0)
-			statistics->is_open = false;
+		statistics->is_open = false;
+		statistics = NULL;
 	}
-	statistics = find_open(reading, pid);
 	if (statistics == NULL)
 		statistics = begin_statistics(reading, pid);
+	statistics->is_logged = true;
 	plh_statistics_add(statistics, line, line->level);
 }
 
 static void
-take_total(PlhLogReading *reading, const PlhContextLine *line, int64 pid)
+take_total(PlhStatistics *statistics, const PlhContextLine *line)
 {
-	PlhStatistics *statistics = find_open(reading, pid);
-
 	if (statistics == NULL)
 		return;
 	statistics->grand_bytes = line->total_bytes;
@@ -264,8 +299,8 @@ take_introduction(PlhLogReading *reading, const PlhLogEntry *entry)
 	if (!plh_text_span_skip(&rest, "logging memory contexts of PID ") ||
 		!plh_text_span_number(&rest, &pid))
 		return false;
-	close_open(reading, pid);
-	(void) begin_statistics(reading, pid);
+	close_open(reading, true, pid);
+	begin_statistics(reading, pid)->is_logged = true;
 	reading->now_pid = pid;
 	return true;
 }
@@ -290,12 +325,11 @@ take_statistics(PlhLogReading *reading, const PlhLogEntry *entry)
 	line = plh_context_line_read(entry->text);
 	if (line.kind == PLH_CONTEXT_LINE_NONE)
 		return false;
-	if (entry->severity == PLH_LOG_MESSAGE && line.kind == PLH_CONTEXT_LINE_TOTAL)
-		take_total(reading, &line, pid_of(reading, entry));
+	if (line.kind == PLH_CONTEXT_LINE_TOTAL)
+		take_total(find_open(reading, entry->severity == PLH_LOG_MESSAGE,
+							 pid_of(reading, entry)), &line);
 	else if (entry->severity == PLH_LOG_MESSAGE && line.level >= 0)
 		take_logged(reading, &line, pid_of(reading, entry));
-	else if (line.kind == PLH_CONTEXT_LINE_TOTAL)
-		take_total(reading, &line, 0);
 	else
 		take_plain(reading, &line);
 	return true;
@@ -314,35 +348,25 @@ count_idle_line(PlhLogReading *reading)
 	}
 }
 
-/* May the message be why the statistics in front of it were written? */
-static bool
-may_be_failure(const PlhStatistics *statistics, const PlhMemoryMessage *message)
-{
-	if (statistics->is_by_rows || message->kind != PLH_MESSAGE_OUT_OF_MEMORY ||
-		message->bytes == 0)
-		return false;
-	if (statistics->failed_bytes > 0)
-		return statistics->pid == message->pid && statistics->failed_statement[0] == '\0';
-	return statistics->pid == 0 && statistics->idle_lines <= MOST_LINES_TO_FAILURE;
-}
-
 /*
  * A process that runs out of memory writes its statistics, and then the message that tells its id
  * and what it had asked for; at last comes its statement.
  */
 static void
-join_failure(PlhLogReading *reading)
+join_failure(PlhLogReading *reading, const PlhLogEntry *entry)
 {
-	const PlhMemoryMessage *message = &reading->messages.pending;
+	PlhMemoryMessage *message = &reading->messages.pending;
 	PlhStatistics *last = reading->kept == 0 ? NULL : &reading->statistics[reading->kept - 1];
 
-	if (last == NULL || !may_be_failure(last, message))
+	if (last == NULL || last->is_by_rows || entry->severity == PLH_LOG_NONE ||
+		!is_failure(message))
 		return;
-	last->failed_bytes = (int64) Min(message->bytes, (uint64) PG_INT64_MAX);
-	last->pid = message->pid;
-	last->is_open = false;
-	strlcpy(last->failed_context, message->context, sizeof(last->failed_context));
-	strlcpy(last->failed_statement, message->statement, sizeof(last->failed_statement));
+	if (message->has_statistics ? last->pid == message->pid && last->failed_bytes > 0 :
+		last->pid == 0 && last->failed_bytes == 0 && last->idle_lines <= MOST_LINES_TO_FAILURE)
+	{
+		note_failure(last, message);
+		last->is_open = false;
+	}
 }
 
 static PlhStatistics *
@@ -408,7 +432,7 @@ take_line(void *arg, PlhTextSpan line)
 		return;
 	count_idle_line(reading);
 	plh_memory_message_take(&reading->messages, &entry);
-	join_failure(reading);
+	join_failure(reading, &entry);
 	if (entry.severity == PLH_LOG_NONE)
 		plh_oom_report_take(&reading->oom, entry.text);
 }

@@ -156,13 +156,25 @@ read_statement(PlhMemoryMessage *message, PlhTextSpan statement)
 		plh_text_span_copy(message->statement, sizeof(message->statement), statement);
 }
 
+/* Sizes that mean something else are told by themselves. */
+static int
+size_class(const PlhMemoryMessage *message)
+{
+	if (message->kind != PLH_MESSAGE_INVALID_SIZE)
+		return 0;
+	if (message->bytes >= PLH_MESSAGE_HUGE_BYTES)
+		return message->bytes > (uint64) PG_INT64_MAX ? 3 : 2;
+	return (message->bytes & (message->bytes - 1)) == 0;
+}
+
 /* Are they told together? */
 static bool
 is_same(const PlhMemoryMessage *left, const PlhMemoryMessage *right)
 {
 	return left->kind == right->kind && strcmp(left->context, right->context) == 0 &&
 		left->of_predicates == right->of_predicates && left->no_space == right->no_space &&
-		left->no_memory == right->no_memory && left->try_again == right->try_again;
+		left->no_memory == right->no_memory && left->try_again == right->try_again &&
+		size_class(left) == size_class(right);
 }
 
 /* That which the message that waits is told together with; NULL if there is none. */
@@ -188,6 +200,7 @@ enter_pending(PlhMemoryMessages *messages)
 	if (same != NULL)
 	{
 		same->count++;
+		same->has_statistics |= pending->has_statistics;
 		same->bytes = Max(same->bytes, pending->bytes);
 	}
 	else if (messages->count < PLH_MESSAGES)

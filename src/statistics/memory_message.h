@@ -22,6 +22,9 @@ typedef enum PlhMessageKind
 	PLH_MESSAGE_SIGNAL_9		/* terminated by signal 9 */
 } PlhMessageKind;
 
+/* No value is as long as this. */
+#define PLH_MESSAGE_HUGE_BYTES (UINT64CONST(1) << 40)
+
 #define PLH_MESSAGE_NAME_ROOM 64
 #define PLH_MESSAGE_STATEMENT_ROOM 512
 
@@ -35,6 +38,7 @@ typedef struct PlhMemoryMessage
 	bool		no_space;		/* the reason was ENOSPC */
 	bool		no_memory;		/* ENOMEM */
 	bool		try_again;		/* EAGAIN */
+	bool		has_statistics; /* the process' own are in the text */
 	bool		of_predicates;	/* the table of predicate locks */
 	char		context[PLH_MESSAGE_NAME_ROOM]; /* or kind of process; may be empty */
 	char		statement[PLH_MESSAGE_STATEMENT_ROOM];	/* may be empty */

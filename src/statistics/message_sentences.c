@@ -16,9 +16,6 @@
 /* A single request from this size on is one value, array or hash table. */
 #define LARGE_REQUEST INT64CONST(67108864)
 
-/* No value is as long as this. */
-#define HUGE_REQUEST (UINT64CONST(1) << 40)
-
 static int64
 signed_bytes(uint64 bytes)
 {
@@ -50,13 +47,13 @@ say_invalid_size(PlhSaid *said, const PlhMemoryMessage *message)
 	plh_sentences_line(said, PLH_SAYS_invalid_size, true, &fields);
 	if (bytes > (uint64) PG_INT64_MAX)
 		plh_sentences_say(said, PLH_SAYS_invalid_size_negative, true, &fields);
-	else if (bytes >= HUGE_REQUEST)
+	else if (bytes >= PLH_MESSAGE_HUGE_BYTES)
 		plh_sentences_say(said, PLH_SAYS_invalid_size_huge, true, &fields);
 	else if ((bytes & (bytes - 1)) == 0)
 		PLH_SAY(said, true, invalid_size_doubled,.bytes = plh_words_size(signed_bytes(bytes / 2)));
 	else
 		plh_sentences_say(said, PLH_SAYS_invalid_size_open, true, &fields);
-	if (bytes >= HUGE_REQUEST)
+	if (bytes >= PLH_MESSAGE_HUGE_BYTES)
 	{
 		say_next(said, PLH_SAYS_invalid_size_damaged);
 		return;
@@ -68,17 +65,8 @@ say_invalid_size(PlhSaid *said, const PlhMemoryMessage *message)
 	say(said, PLH_SAYS_invalid_size_damaged);
 }
 
-static bool
-has_statistics(const PlhLogReading *reading, int64 pid)
-{
-	for (int i = 0; i < reading->kept; i++)
-		if (reading->statistics[i].failed_bytes > 0 && reading->statistics[i].pid == pid)
-			return true;
-	return false;
-}
-
 static void
-say_no_memory(PlhSaid *said, const PlhMemoryMessage *message, const PlhLogReading *reading)
+say_no_memory(PlhSaid *said, const PlhMemoryMessage *message)
 {
 	const PlhFamily *family = plh_family_of(message->context);
 	const PlhFields fields = {
@@ -98,7 +86,7 @@ say_no_memory(PlhSaid *said, const PlhMemoryMessage *message, const PlhLogReadin
 		PLH_SAY(said, true, no_memory_family,.title = family->title,.what = family->what,
 				.bound = family->bound);
 	say(said, PLH_SAYS_no_memory_last);
-	say(said, has_statistics(reading, message->pid) ? PLH_SAYS_no_memory_see :
+	say(said, message->has_statistics ? PLH_SAYS_no_memory_see :
 		PLH_SAYS_no_memory_ask);
 	plh_sentences_line(said, PLH_SAYS_no_memory_limits, true, PLH_FIELDS(NULL));
 	say_next(said, PLH_SAYS_no_memory_sum);
@@ -174,7 +162,7 @@ plh_message_sentences_say(PlhSaid *said, const PlhMemoryMessage *message,
 			say_invalid_size(said, message);
 			break;
 		case PLH_MESSAGE_OUT_OF_MEMORY:
-			say_no_memory(said, message, reading);
+			say_no_memory(said, message);
 			break;
 		case PLH_MESSAGE_STRING_TOO_LONG:
 			PLH_LINE(said, true, string_too_long);

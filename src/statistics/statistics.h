@@ -81,6 +81,7 @@ typedef struct PlhStatistics
 	int64		pid;			/* 0: not known */
 	bool		is_open;		/* its end has not come */
 	bool		has_top;		/* TopMemoryContext is among them */
+	bool		is_logged;		/* in messages of a log, each with its level */
 	bool		is_by_rows;		/* of a view, in any order, without a total */
 	bool		is_cut;			/* a line ends within its figures */
 	bool		is_old;			/* of a release before 11 */

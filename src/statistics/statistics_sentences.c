@@ -228,8 +228,11 @@ say_largest(PlhSaid *said, const PlhStatistics *statistics, const PlhFamilyAccou
 			(largest == NULL || name->largest_bytes > largest->largest_bytes))
 			largest = name;
 	}
-	if (largest != NULL && family->contexts > 1 &&
-		largest->largest_bytes >= family->bytes / LARGEST_PART)
+	if (largest == NULL)
+		return;
+	if (family->contexts == 1 && family->family != NULL)
+		PLH_SAY(said, true, stats_only,.context = largest->name);
+	else if (family->contexts > 1 && largest->largest_bytes >= family->bytes / LARGEST_PART)
 		PLH_SAY(said, true, stats_largest,.most = plh_words_size(largest->largest_bytes),
 				.context = largest->name);
 }

@@ -1079,6 +1079,7 @@ PLURAL(stats_contexts_named, "the same, of a name that is not known",
 	   "{percent}% of it, {bytes}, was in {count} context named \"{context}\".",
 	   "{percent}% of it, {bytes}, was in {count} contexts named \"{context}\".", NULL, NULL)
 SENTENCE(stats_largest, "one of them has most of that", "The largest of them, {context}, had {most}.", NULL)
+SENTENCE(stats_only, "there is one", "Its name is {context}.", NULL)
 SENTENCE(stats_top, "that is TopMemoryContext",
 		 "Code puts there what lives as long as the process. Names of contexts do not tell which code that was.", NULL)
 SENTENCE(stats_transaction, "that is TopTransactionContext",
