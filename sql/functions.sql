@@ -38,9 +38,9 @@ TopMemoryContext: 97664 total in 5 blocks; 11632 free (9 chunks); 86032 used
   CacheMemoryContext: 83886080 total in 17 blocks; 1048576 free (0 chunks); 82837504 used
     CachedPlan: 41943040 total in 12 blocks; 0 free (0 chunks); 41943040 used: SELECT 'secret'
 Grand total: 125926784 bytes in 34 blocks; 1060208 free (9 chunks); 124866576 used
-$$, redact => true);
-SELECT pg_leakhunt_explain_contexts('ERROR:  invalid memory alloc request size 18446744073709551613');
-SELECT pg_leakhunt_explain_contexts('nothing', format => 'json');
+$$, redact => true) LIKE '%had 120 MB in 3 memory contexts%40 MB for prepared statements%SELECT ?.%DEALLOCATE%' AS explained;
+SELECT pg_leakhunt_explain_contexts('ERROR:  invalid memory alloc request size 18446744073709551613') LIKE '%it is -3.%' AS explained;
+SELECT pg_leakhunt_explain_contexts('nothing', format => 'json')::json ->> 'statistics' AS statistics;
 SELECT pg_leakhunt_explain_contexts(NULL) IS NULL AS none;
 
 -- a statement that leaves nothing behind
