@@ -135,9 +135,17 @@ say_rest(PlhSaid *said, const PlhStatistics *statistics, const PlhStatisticsRest
 static void
 say_rests(PlhSaid *said, const PlhStatistics *statistics)
 {
+	bool		any_told = false;
+
 	for (int i = 0; i < statistics->rest_count; i++)
-		if (statistics->rests[i].bytes > statistics->bytes / TOLD_PART / 2)
-			say_rest(said, statistics, &statistics->rests[i]);
+	{
+		if (statistics->rests[i].bytes <= statistics->bytes / TOLD_PART / 2)
+			continue;
+		say_rest(said, statistics, &statistics->rests[i]);
+		any_told = true;
+	}
+	if (any_told && !statistics->is_by_rows)
+		PLH_SAY(said, true, stats_rest_count);
 }
 
 static bool

@@ -1071,6 +1071,8 @@ SENTENCE(stats_rest_like_named, "the same, of a name that is not known",
 PLURAL(stats_rest, "the same, and what it lists differs",
 	   "{bytes} is in {count} context below {name} that the server did not list by itself. What it is for is not known.",
 	   "{bytes} is in {count} contexts below {name} that the server did not list one by one. What they are for is not known.", NULL, NULL)
+SENTENCE(stats_rest_count, "behind these",
+		 "Until PostgreSQL 16, such a number leaves out the contexts below them; their bytes are in the sum.", NULL)
 PHRASE(stats_rest_parent, "in these, where the context above them is not known", "one context", NULL)
 PLURAL(stats_contexts, "a kind of contexts has a large part",
 	   "{percent}% of it, {bytes}, was in {count} context for {title}.",
