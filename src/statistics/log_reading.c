@@ -102,8 +102,8 @@ begin_statistics(PlhLogReading *reading, int64 pid)
 }
 
 /*
- * The statistics whose end has not come: of a process, in messages of a log, or on a standard error.
- * NULL: there are none.
+ * The statistics whose end has not come: of a process, in messages of a log, or on a standard
+ * error.  NULL: there are none.
  */
 static PlhStatistics *
 find_open(PlhLogReading *reading, bool is_logged, int64 pid)
