@@ -181,3 +181,15 @@
 #define pgstat_get_local_beentry_by_index(index) \
 	pgstat_fetch_stat_local_beentry(index)
 #endif
+
+/* 16 has lists of transactions, and 17 bump contexts; before, no node has their tags. */
+#if PG_VERSION_NUM >= 160000
+#define PLH_XID_LIST_TAG T_XidList
+#else
+#define PLH_XID_LIST_TAG 0
+#endif
+#if PG_VERSION_NUM >= 170000
+#define PLH_BUMP_TAG T_BumpContext
+#else
+#define PLH_BUMP_TAG 0
+#endif

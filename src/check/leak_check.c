@@ -167,7 +167,9 @@ typedef struct RepeatedCheck
 	int64		gains[PHASES];	/* of malloc */
 } RepeatedCheck;
 
-/* Find what is lost, and what has grown in both halves.  Returns whether that is to be confirmed. */
+/*
+ * Find what is lost, and what has grown in both halves.  Returns whether that is to be confirmed.
+ */
 static bool
 find_grown(RepeatedCheck *repeated)
 {

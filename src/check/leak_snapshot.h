@@ -19,9 +19,9 @@ typedef enum PlhHolder
 } PlhHolder;
 
 /*
- * The figures of each site, and of each name.  Names are numbered from the oldest on.  The number of
- * a site is its offset in the profile.  Both are the same in all snapshots, as long as recycling is
- * suspended.
+ * The figures of each site, and of each name.  Names are numbered from the oldest on.  The number
+ * of a site is its offset in the profile.  Both are the same in all snapshots, as long as
+ * recycling is suspended.
  */
 typedef struct PlhLeakSnapshot
 {
@@ -29,8 +29,8 @@ typedef struct PlhLeakSnapshot
 } PlhLeakSnapshot;
 
 /*
- * Three snapshots: before the first half, between the halves, at the end.  And what was proven to be
- * lost at the start and at the end, or NULL.
+ * Three snapshots: before the first half, between the halves, at the end.  And what was proven to
+ * be lost at the start and at the end, or NULL.
  */
 typedef struct PlhLeakHalves
 {
@@ -44,7 +44,8 @@ typedef struct PlhLeakHalves
 extern void plh_leak_snapshot_take(PlhLeakSnapshot *snapshot, MemoryContext memory);
 
 /*
- * Is it a gain?  Contexts must have become more.  Chunks may be of 0 bytes, and may grow by realloc.
+ * Is it a gain?  Contexts must have become more.  Chunks may be of 0 bytes, and may grow by
+ * realloc.
  */
 extern bool plh_leak_snapshot_is_gain(PlhHolder holder, PlhHeld gained);
 

@@ -34,8 +34,8 @@ plh_proven_loss_of(const PlhProof *proof, MemoryContext memory)
 }
 
 /*
- * A few words of any process are left over.  They may point to the last chunks that were lost, or to
- * those that are where others were.
+ * A few words of any process are left over.  They may point to the last chunks that were lost, or
+ * to those that are where others were.
  */
 bool
 plh_proven_loss_holds_by_chance(PlhHeld held, PlhHeld lost)

@@ -25,7 +25,9 @@ extern bool plh_sql_arguments_required_flag(FunctionCallInfo fcinfo, int number,
 extern int	plh_sql_arguments_limit(FunctionCallInfo fcinfo, int number,
 									const char *name, int least);
 
-/* Is the format that of programs?  It is text if it is null; another one than the two is an ERROR. */
+/*
+ * Is the format that of programs?  It is text if it is null; another one than the two is an ERROR.
+ */
 extern bool plh_sql_arguments_is_json(FunctionCallInfo fcinfo, int number);
 
 /*

@@ -183,8 +183,8 @@ show_proof(FunctionCallInfo fcinfo)
 }
 
 /*
- * pg_leakhunt_proof(target, redact): the rows of a proof that is made now, or of the one that a dump
- * has.
+ * pg_leakhunt_proof(target, redact): the rows of a proof that is made now, or of the one that a
+ * dump has.
  */
 Datum
 pg_leakhunt_proof(PG_FUNCTION_ARGS)

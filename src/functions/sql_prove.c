@@ -2,8 +2,8 @@
  * sql_prove.c
  *	  Has a process proven, and waits for the proof.
  *
- * The process forks a child where it checks for interrupts, which an idle session does at once.  The
- * file of the proof appears when the child is done.
+ * The process forks a child where it checks for interrupts, which an idle session does at once.
+ * The file of the proof appears when the child is done.
  */
 #include "postgres.h"
 
@@ -46,7 +46,10 @@ ring(int pid)
 	return true;
 }
 
-/* Have the process begin.  False: it has not answered.  Else *child is its pid, or an errno below 0. */
+/*
+ * Have the process begin.  False: it has not answered.  Else *child is its pid, or an errno below
+ * 0.
+ */
 static bool
 begin(int pid, int64 *child)
 {

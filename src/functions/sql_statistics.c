@@ -23,7 +23,7 @@ PLH_FUNCTION(pg_leakhunt_explain_contexts);
 
 /* Read a text, in the current memory context. */
 static PlhLogReading *
-read_statistics(const text *statistics)
+read_statistics(const text * statistics)
 {
 	PlhLogReading *reading = palloc(sizeof(PlhLogReading));
 	const char *data = VARDATA_ANY(statistics);

@@ -311,15 +311,17 @@ read_slab(Walk *walk, Slab *slab)
 {
 	bool		is_old = walk->contexts->layout->method_bits == 0;
 	const char *bytes = read_at(walk, walk->context->address, 176);
+	Size		header;
 
 	if (bytes == NULL)
 		return false;
 	slab->chunk_bytes = is_old ? word_at(bytes, 88) : half_word_at(bytes, 84);
 	slab->block_bytes = is_old ? word_at(bytes, 96) : half_word_at(bytes, 88);
 	slab->chunks = half_word_at(bytes, is_old ? 112 : 92);
+	header = walk->contexts->layout->slab_block_bytes;
 	return slab->chunk_bytes >= 16 && slab->chunk_bytes % 8 == 0 && slab->chunks > 0 &&
-		slab->block_bytes > walk->contexts->layout->slab_block_bytes && slab->chunks <= (slab->block_bytes - walk->contexts->layout->slab_block_bytes) /
-		slab->chunk_bytes;
+		slab->block_bytes > header &&
+		slab->chunks <= (slab->block_bytes - header) / slab->chunk_bytes;
 }
 
 /* Take the free chunks of a block: a list by numbers in 15, of addresses from 16 on. */

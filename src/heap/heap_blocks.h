@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "heap/heap_contexts.h"
+#include "heap/heap_tree.h"
 
 /* Add its blocks and chunks to the index.  Returns false where they are not what they must be. */
 extern bool plh_heap_blocks_walk(PlhHeapContexts *contexts, uint32 number);

@@ -3,9 +3,9 @@
  *	  The memory contexts of a process, their blocks and their chunks.
  *
  * A context has proven itself if its blocks point back to it and to each other, their chunks lie
- * one behind the other and end where the used part of the block does, each header says what it must,
- * and the blocks add up to what the context says of itself.  One that has not is closed: it is
- * taken out of the index, so that its memory is like any other that is not understood.
+ * one behind the other and end where the used part of the block does, each header says what it
+ * must, and the blocks add up to what the context says of itself.  One that has not is closed: it
+ * is taken out of the index, so that its memory is like any other that is not understood.
  */
 #include "postgres.h"
 

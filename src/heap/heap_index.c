@@ -16,7 +16,10 @@
 #define SPAN_GAP ((uintptr_t) 16 * 1024 * 1024)
 #define MAX_SPANS 65536
 
-/* A block has this many bytes, on average at least: where there are more of them, contexts are closed. */
+/*
+ * A block has this many bytes, on average at least: where there are more of them, contexts are
+ * closed.
+ */
 #define LEAST_BLOCK_BYTES 512
 
 bool

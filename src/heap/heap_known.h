@@ -2,7 +2,8 @@
  * heap_known.h
  *	  Which contexts somebody can reset or delete, by their address or that of one above.
  *
- * The session's own contexts are known to all and reset by nobody, so that what is lost in them stays.
+ * The session's own contexts are known to all and reset by nobody, so that what is lost in them
+ * stays.
  */
 #pragma once
 

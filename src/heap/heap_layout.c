@@ -6,16 +6,11 @@
 
 #include "nodes/nodes.h"
 
+#include "base/compat.h"
 #include "heap/heap_layout.h"
 
-#if PG_VERSION_NUM >= 170000
-#define BUMP_TAG T_BumpContext
-#else
-#define BUMP_TAG 0
-#endif
-
 /* NodeTags differ from version to version: those of this server. */
-#define OWN_TAGS {T_AllocSetContext, T_GenerationContext, T_SlabContext, BUMP_TAG}
+#define OWN_TAGS {T_AllocSetContext, T_GenerationContext, T_SlabContext, PLH_BUMP_TAG}
 
 static const PlhHeapLayout layout_15 = {
 	.major = 15,.tags = OWN_TAGS,

@@ -34,7 +34,10 @@ struct PlhHeapRoots
 	PlhHeapVariables *binary;
 };
 
-/* The root of that kind at that address, which may be new.  The last one stands for all without room. */
+/*
+ * The root of that kind at that address, which may be new.  The last one stands for all without
+ * room.
+ */
 static uint32
 root_at(PlhHeapRoots *roots, uintptr_t address, const char *name)
 {
@@ -83,7 +86,8 @@ root_of(void *arg, uintptr_t place)
 
 /* Look at a range of a segment, but not at blocks of contexts. */
 static void
-mark_outside_blocks(PlhHeapRoots *roots, const PlhHeapSegment *segment, uintptr_t from, uintptr_t to)
+mark_outside_blocks(PlhHeapRoots *roots, const PlhHeapSegment *segment, uintptr_t from,
+					uintptr_t to)
 {
 	const PlhHeapIndex *index = roots->mark->index;
 	uint32		low = 0;

@@ -291,9 +291,9 @@ judge_statement(PlhJudge *judge)
 }
 
 /*
- * Do sites of malloc that leak, or grow and can be reached, hold most of what malloc has grown by, or
- * of what it has given out where that is much?  The history begins with the profile, so that the
- * sites held next to nothing then.
+ * Do sites of malloc that leak, or grow and can be reached, hold most of what malloc has grown by,
+ * or of what it has given out where that is much?  The history begins with the profile, so that
+ * the sites held next to nothing then.
  */
 static bool
 is_explained(const PlhFindings *findings, const PlhFinding *process)

@@ -2,8 +2,8 @@
  * last_proof.h
  *	  The last proof of a process, read by descriptors alone.
  *
- * Callable inside palloc and at exit: nothing is allocated or thrown.  A session that asks reads all
- * of it instead (reader/proof_file.h).
+ * Callable inside palloc and at exit: nothing is allocated or thrown.  A session that asks reads
+ * all of it instead (reader/proof_file.h).
  */
 #pragma once
 

@@ -12,7 +12,9 @@
 /* How many the file has, by the counts in its header. */
 extern Size plh_proof_image_bytes(const PlhProof *proof);
 
-/* Can a file of these bytes begin like this?  All sums of the header are figures that can be true. */
+/*
+ * Can a file of these bytes begin like this?  All sums of the header are figures that can be true.
+ */
 extern bool plh_proof_image_is_sound_head(const PlhProof *proof, Size bytes);
 
 /* Are these bytes a proof, all of whose figures can be true? */

@@ -2,13 +2,13 @@
  * proof_layout.h
  *	  The layout of a proof: which chunks of a process nothing points to, and who holds the rest.
  *
- * A proof is of one moment.  The file of a process' last one lies beside its profile; it is written
- * as a whole by a child that the process has forked, and never changes.  It is a header, followed by
- * groups, holdings, and texts, each of which ends with a NUL; a text is referred to by its offset from
- * the first of them, and the text at 0 is empty.
+ * A proof is of one moment.  The file of a process' last one lies beside its profile; it is
+ * written as a whole by a child that the process has forked, and never changes.  It is a header,
+ * followed by groups, holdings, and texts, each of which ends with a NUL; a text is referred to by
+ * its offset from the first of them, and the text at 0 is empty.
  *
- * lost		no word of the process points to the chunk, or only words of chunks that are lost: nobody
- *			can use it or free it by its address
+ * lost		no word of the process points to the chunk, or only words of chunks that are lost:
+ *			nobody can use it or free it by its address
  * held		there is a way to it from a root: a variable, a stack, memory that is not understood
  *
  * Lost memory is resettable where somebody still has the address of its context, or of one above it
@@ -58,8 +58,8 @@ typedef enum PlhProofMalloc
 } PlhProofMalloc;
 
 /*
- * Chunks of one site, which its live samples stand for, or all chunks of one kind in contexts of one
- * name, which are counted.
+ * Chunks of one site, which its live samples stand for, or all chunks of one kind in contexts of
+ * one name, which are counted.
  */
 typedef struct PlhProofGroup
 {

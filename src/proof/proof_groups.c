@@ -7,6 +7,7 @@
 #include "nodes/nodes.h"
 #include "utils/memutils.h"
 
+#include "base/compat.h"
 #include "heap/heap.h"
 #include "profile/profile_file.h"
 #include "profile/proof_image.h"
@@ -219,7 +220,7 @@ plh_proof_groups_make(void)
 	groups->tags = (PlhHeapTags)
 	{
 		{
-			T_List, T_IntList, T_OidList, PLH_PROOF_XID_LIST
+			T_List, T_IntList, T_OidList, PLH_XID_LIST_TAG
 		}, end_of_tags()
 	};
 	while (next_sample(&position, &sampled))

@@ -8,13 +8,6 @@
 #include "heap/heap_roots.h"
 #include "proof/proof_texts.h"
 
-/* From 16 on there are lists of transactions, too. */
-#if PG_VERSION_NUM >= 160000
-#define PLH_PROOF_XID_LIST T_XidList
-#else
-#define PLH_PROOF_XID_LIST 0
-#endif
-
 /* How a root leads to a chunk. */
 typedef struct PlhProofWay
 {

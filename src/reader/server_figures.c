@@ -3,9 +3,10 @@
  *	  Sums of what all processes of this server hold, by backend type.
  *
  * Monitoring asks every few seconds about a thousand processes, so each costs a few short reads:
- * the heads of its profile and of its last proof, and a line of /proc.  Which processes there are, and whether a profile is
- * theirs, is known from the server's statistics by their pids and starts.  The kernel is asked only
- * about the few processes that are not in the statistics, such as the postmaster.
+ * the heads of its profile and of its last proof, and a line of /proc.  Which processes there are,
+ * and whether a profile is theirs, is known from the server's statistics by their pids and starts.
+ * The kernel is asked only about the few processes that are not in the statistics, such as the
+ * postmaster.
  */
 #include "postgres.h"
 

@@ -2,8 +2,8 @@
  * server_figures.h
  *	  Sums of what all processes of this server hold, by backend type.
  *
- * Only the heads of profiles and proofs are read.  The figures are those of pg_leakhunt_processes, with the
- * same meaning, of processes that live.  Never called inside palloc.
+ * Only the heads of profiles and proofs are read.  The figures are those of pg_leakhunt_processes,
+ * with the same meaning, of processes that live.  Never called inside palloc.
  */
 #pragma once
 

@@ -24,11 +24,11 @@
 static bool
 number_before(PlhTextSpan line, Size end, Size *start, int64 *number)
 {
-	PlhTextSpan		digits;
+	PlhTextSpan digits;
 
 	*start = end;
 	while (*start > 0 && isdigit((unsigned char) line.data[*start - 1]))
-		--*start;
+		--* start;
 	digits = plh_text_span_first(plh_text_span_behind(line, *start), end - *start);
 	return plh_text_span_number(&digits, number);
 }
@@ -37,7 +37,7 @@ number_before(PlhTextSpan line, Size end, Size *start, int64 *number)
 static PlhTextSpan
 read_figures(PlhContextLine *read, PlhTextSpan rest)
 {
-	PlhTextSpan		behind = rest;
+	PlhTextSpan behind = rest;
 	bool		has_used = false;
 
 	while (rest.bytes > 0 && !has_used)
@@ -91,7 +91,7 @@ is_more(PlhContextLine *read, PlhTextSpan before)
 static void
 skip_level(PlhContextLine *read, PlhTextSpan *before)
 {
-	PlhTextSpan		rest = *before;
+	PlhTextSpan rest = *before;
 	int64		level;
 
 	if (plh_text_span_skip(&rest, "level: ") && plh_text_span_number(&rest, &level) &&
@@ -120,8 +120,8 @@ plh_context_line_read(PlhTextSpan line)
 {
 	PlhContextLine read = {.level = -1,.contexts = 1};
 	ssize_t		grand = plh_text_span_find(line, GRAND_TOTAL, 0);
-	PlhTextSpan		before;
-	PlhTextSpan		rest;
+	PlhTextSpan before;
+	PlhTextSpan rest;
 	Size		start;
 
 	if (grand >= 0)

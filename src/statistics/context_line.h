@@ -20,10 +20,10 @@ typedef enum PlhContextLineKind
 typedef struct PlhContextLine
 {
 	PlhContextLineKind kind;
-	PlhTextSpan		before;			/* of a context: all that precedes its figures,
-								 * the name at its end */
-	PlhTextSpan		name;			/* of a context */
-	PlhTextSpan		ident;			/* what it is of; empty where that is not said */
+	PlhTextSpan before;			/* of a context: all that precedes its
+								 * figures, the name at its end */
+	PlhTextSpan name;			/* of a context */
+	PlhTextSpan ident;			/* what it is of; empty where that is not said */
 	int64		contexts;		/* that are not listed; else 1 */
 	int64		total_bytes;
 	int64		free_bytes;

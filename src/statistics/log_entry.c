@@ -104,7 +104,7 @@ static PlhLogEntry
 read_plain(PlhTextSpan line)
 {
 	PlhLogEntry entry = {.text = line};
-	PlhTextSpan		head = plh_text_span_first(line, PREFIX_BYTES);
+	PlhTextSpan head = plh_text_span_first(line, PREFIX_BYTES);
 
 	for (Size i = 0; i < head.bytes; i++)
 	{
@@ -190,7 +190,7 @@ is_sqlstate(PlhTextSpan field)
 static bool
 read_csv(PlhLogEntry *entry, PlhTextSpan line, PlhLogRoom *room)
 {
-	PlhTextSpan		field;
+	PlhTextSpan field;
 	bool		is_csv = false;
 
 	*entry = (PlhLogEntry)
@@ -297,8 +297,8 @@ take_json(PlhLogEntry *entry, PlhTextSpan key, PlhTextSpan value)
 static bool
 read_json(PlhLogEntry *entry, PlhTextSpan line, PlhLogRoom *room)
 {
-	PlhTextSpan		key = {0};
-	PlhTextSpan		text;
+	PlhTextSpan key = {0};
+	PlhTextSpan text;
 	bool		has_key = false;
 
 	*entry = (PlhLogEntry)

@@ -33,13 +33,14 @@ typedef enum PlhLogSeverity
 typedef struct PlhLogEntry
 {
 	PlhLogSeverity severity;
-	PlhTextSpan		text;			/* the message, or the whole line */
-	PlhTextSpan		detail;			/* of csvlog and jsonlog, as the next two; else
-								 * empty */
-	PlhTextSpan		hint;
-	PlhTextSpan		statement;
+	PlhTextSpan text;			/* the message, or the whole line */
+	PlhTextSpan detail;			/* of csvlog and jsonlog, as the next two;
+								 * else empty */
+	PlhTextSpan hint;
+	PlhTextSpan statement;
 	int64		pid;			/* 0: not said */
-	bool		is_whole;		/* of csvlog or jsonlog: its text has no prefix */
+	bool		is_whole;		/* of csvlog or jsonlog: its text has no
+								 * prefix */
 } PlhLogEntry;
 
 extern PlhLogEntry plh_log_entry_read(PlhTextSpan line, PlhLogRoom *room);

@@ -28,7 +28,8 @@ typedef struct PlhLogReading
 	PlhStatisticsRows rows;
 	PlhMemoryMessages messages;
 	PlhOomReport oom;
-	PlhStatistics statistics[PLH_READING_STATISTICS];	/* in the order of the text */
+	PlhStatistics statistics[PLH_READING_STATISTICS];	/* in the order of the
+														 * text */
 } PlhLogReading;
 
 extern void plh_log_reading_begin(PlhLogReading *reading, bool rows_only);

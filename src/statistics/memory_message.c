@@ -32,7 +32,7 @@ static bool
 number_behind(PlhTextSpan text, const char *words, uint64 *number)
 {
 	ssize_t		found = plh_text_span_find(text, words, 0);
-	PlhTextSpan		rest;
+	PlhTextSpan rest;
 
 	if (found < 0)
 		return false;
@@ -52,7 +52,7 @@ copy_quoted(char *to, Size room, PlhTextSpan text, const char *words)
 {
 	ssize_t		found = plh_text_span_find(text, words, 0);
 	ssize_t		end;
-	PlhTextSpan		rest;
+	PlhTextSpan rest;
 
 	if (found < 0)
 		return;
@@ -91,7 +91,7 @@ read_signal(PlhMemoryMessage *message, PlhTextSpan text)
 static bool
 read_fork(PlhMemoryMessage *message, PlhTextSpan text)
 {
-	PlhTextSpan		rest = text;
+	PlhTextSpan rest = text;
 	ssize_t		colon;
 
 	if (!plh_text_span_skip(&rest, "could not fork "))
@@ -132,7 +132,7 @@ read_message(PlhMemoryMessage *message, PlhTextSpan text)
 static void
 read_detail(PlhMemoryMessage *message, PlhTextSpan detail)
 {
-	PlhTextSpan		running = detail;
+	PlhTextSpan running = detail;
 
 	if (message->kind == PLH_MESSAGE_OUT_OF_MEMORY && has(detail, "Cannot enlarge string buffer"))
 		message->kind = PLH_MESSAGE_STRING_TOO_LONG;
@@ -244,7 +244,7 @@ find_bare(PlhTextSpan line)
 		"invalid memory alloc request size ", "out of shared memory",
 		"could not resize shared memory segment", "string buffer exceeds maximum allowed length"
 	};
-	PlhTextSpan		text = plh_text_span_trim(line);
+	PlhTextSpan text = plh_text_span_trim(line);
 
 	if (plh_text_span_is(text, "out of memory"))
 		return text;

@@ -14,8 +14,8 @@ typedef enum PlhMessageKind
 	PLH_MESSAGE_NONE,
 	PLH_MESSAGE_INVALID_SIZE,	/* invalid memory alloc request size N */
 	PLH_MESSAGE_OUT_OF_MEMORY,	/* out of memory */
-	PLH_MESSAGE_STRING_TOO_LONG,	/* the same, or by its own name, of a buffer
-									 * beyond 1 GB */
+	PLH_MESSAGE_STRING_TOO_LONG,	/* the same, or by its own name, of a
+									 * buffer beyond 1 GB */
 	PLH_MESSAGE_SHARED_TABLE,	/* out of shared memory */
 	PLH_MESSAGE_SEGMENT,		/* could not resize shared memory segment */
 	PLH_MESSAGE_FORK,			/* could not fork */
@@ -40,7 +40,8 @@ typedef struct PlhMemoryMessage
 	bool		try_again;		/* EAGAIN */
 	bool		has_statistics; /* the process' own are in the text */
 	bool		of_predicates;	/* the table of predicate locks */
-	char		context[PLH_MESSAGE_NAME_ROOM]; /* or kind of process; may be empty */
+	char		context[PLH_MESSAGE_NAME_ROOM]; /* or kind of process; may be
+												 * empty */
 	char		statement[PLH_MESSAGE_STATEMENT_ROOM];	/* may be empty */
 } PlhMemoryMessage;
 
@@ -50,7 +51,8 @@ typedef struct PlhMemoryMessages
 {
 	int			count;
 	int64		left_out;		/* further ones, for which there is no place */
-	int64		last_pid;		/* whose log lines follow the last one; 0: not known */
+	int64		last_pid;		/* whose log lines follow the last one; 0: not
+								 * known */
 	PlhMemoryMessage pending;	/* that, which is entered with its details */
 	PlhMemoryMessage list[PLH_MESSAGES];
 } PlhMemoryMessages;

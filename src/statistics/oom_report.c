@@ -36,7 +36,7 @@ static int64
 figure_behind(PlhTextSpan line, const char *word)
 {
 	ssize_t		found = plh_text_span_find(line, word, 0);
-	PlhTextSpan		rest;
+	PlhTextSpan rest;
 	int64		number;
 
 	if (found < 0)
@@ -49,7 +49,7 @@ figure_behind(PlhTextSpan line, const char *word)
 static PlhTextSpan
 next_word(PlhTextSpan *rest)
 {
-	PlhTextSpan		word;
+	PlhTextSpan word;
 
 	*rest = plh_text_span_trim(*rest);
 	word = plh_text_span_first(*rest, 0);
@@ -83,7 +83,7 @@ find_row(PlhTextSpan line, bool is_head, PlhTextSpan *row)
 {
 	for (Size i = 0; i < line.bytes; i++)
 	{
-		PlhTextSpan		rest = plh_text_span_behind(line, i);
+		PlhTextSpan rest = plh_text_span_behind(line, i);
 		int64		pid;
 
 		if (!plh_text_span_skip(&rest, "["))
@@ -107,8 +107,8 @@ static bool
 read_head(PlhOomReport *report, PlhTextSpan line)
 {
 	PlhOomColumns *columns = &report->columns;
-	PlhTextSpan		rest;
-	PlhTextSpan		word;
+	PlhTextSpan rest;
+	PlhTextSpan word;
 
 	if (!find_row(line, true, &rest))
 		return false;
@@ -172,13 +172,13 @@ read_row(PlhOomReport *report, PlhTextSpan line)
 {
 	const PlhOomColumns *columns = &report->columns;
 	int64		figures[PLH_OOM_COLUMNS] = {0};
-	PlhTextSpan		rest;
+	PlhTextSpan rest;
 
 	if (columns->count < 2 || columns->rss < 0 || !find_row(line, false, &rest))
 		return false;
 	for (int i = 0; i < columns->count - 1; i++)
 	{
-		PlhTextSpan		word = next_word(&rest);
+		PlhTextSpan word = next_word(&rest);
 		bool		is_negative = plh_text_span_skip(&word, "-");
 
 		if (!plh_text_span_number(&word, &figures[i]))
@@ -211,7 +211,7 @@ static bool
 read_constraint(PlhOomReport *report, PlhTextSpan line)
 {
 	ssize_t		group = plh_text_span_find(line, "oom_memcg=", 0);
-	PlhTextSpan		name;
+	PlhTextSpan name;
 	ssize_t		end;
 
 	if (plh_text_span_find(line, "oom-kill:constraint=", 0) < 0)
@@ -232,7 +232,7 @@ static bool
 read_killed(PlhOomReport *report, PlhTextSpan line)
 {
 	ssize_t		found = plh_text_span_find(line, "Killed process ", 0);
-	PlhTextSpan		rest;
+	PlhTextSpan rest;
 	ssize_t		end;
 	int64		pid;
 

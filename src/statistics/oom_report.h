@@ -52,7 +52,8 @@ typedef struct PlhOomReport
 	int64		killed_anon_bytes;	/* -1: not said, as the next two */
 	int64		killed_file_bytes;
 	int64		killed_shmem_bytes;
-	bool		is_killed;		/* the report is complete: what follows is another */
+	bool		is_killed;		/* the report is complete: what follows is
+								 * another */
 	PlhOomColumns columns;
 } PlhOomReport;
 

@@ -236,7 +236,7 @@ enter(PlhStatistics *statistics, const PlhContextLine *line, const char *parent,
 {
 	char		written[PLH_STATISTICS_NAME_ROOM];
 	const char *name;
-	PlhTextSpan		ident = line->ident;
+	PlhTextSpan ident = line->ident;
 	int			index;
 
 	plh_text_span_copy(written, sizeof(written), plh_text_span_trim(line->name));

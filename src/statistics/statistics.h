@@ -47,8 +47,8 @@ typedef struct PlhStatisticsName
 typedef struct PlhStatisticsRest
 {
 	int			parent;			/* index of its name; -1: not known */
-	int			like;			/* that of most of the listed ones beside them;
-								 * -1: none has most */
+	int			like;			/* that of most of the listed ones beside
+								 * them; -1: none has most */
 	int64		listed;			/* how many of these there are */
 	int64		alike;			/* and of that kind */
 	int64		contexts;

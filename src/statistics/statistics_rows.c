@@ -118,7 +118,7 @@ begin(PlhStatisticsRows *rows)
 static bool
 read_head(PlhStatisticsRows *rows, PlhTextSpan line)
 {
-	PlhTextSpan		fields[PLH_ROW_FIELDS];
+	PlhTextSpan fields[PLH_ROW_FIELDS];
 
 	if (plh_text_span_find(line, "total_bytes", 0) < 0 || plh_text_span_find(line, "name", 0) < 0)
 		return false;
@@ -180,7 +180,7 @@ field_of(const PlhStatisticsRows *rows, int column, int surplus)
 static bool
 read_row(PlhStatisticsRows *rows, PlhTextSpan line)
 {
-	PlhTextSpan		fields[PLH_ROW_FIELDS];
+	PlhTextSpan fields[PLH_ROW_FIELDS];
 	int			count = split(rows, line, fields);
 	int			surplus = Max(0, count - rows->count);
 
@@ -212,7 +212,7 @@ static PlhRowsAnswer
 take_csv(PlhStatisticsRows *rows, PlhTextSpan line)
 {
 	bool		goes_on = count_quotes(line) % 2 != 0;
-	PlhTextSpan		whole = line;
+	PlhTextSpan whole = line;
 
 	if (!rows->in_quotes && !goes_on)
 		return read_row(rows, line) ? PLH_ROWS_ROW : PLH_ROWS_PART;
@@ -228,10 +228,9 @@ take_csv(PlhStatisticsRows *rows, PlhTextSpan line)
 	rows->in_quotes = false;
 	whole = plh_text_span_behind(line, Max(0, plh_text_span_find(line, "\"", 0)));
 	keep(rows, whole, PLH_ROW_ROOM);
-	return read_row(rows, (PlhTextSpan)
-	{
-		rows->row, rows->used
-	}) ? PLH_ROWS_ROW : PLH_ROWS_PART;
+	whole.data = rows->row;
+	whole.bytes = rows->used;
+	return read_row(rows, whole) ? PLH_ROWS_ROW : PLH_ROWS_PART;
 }
 
 /* Begin an expanded row.  Returns whether another one ends here. */
@@ -251,7 +250,7 @@ begin_expanded(PlhStatisticsRows *rows)
 static PlhRowsAnswer
 take_expanded(PlhStatisticsRows *rows, PlhTextSpan line)
 {
-	PlhTextSpan		fields[PLH_ROW_FIELDS];
+	PlhTextSpan fields[PLH_ROW_FIELDS];
 	int			column;
 	Size		end;
 
@@ -288,7 +287,7 @@ take_record(PlhStatisticsRows *rows)
 static bool
 is_end(PlhTextSpan line)
 {
-	PlhTextSpan		rest = plh_text_span_trim(line);
+	PlhTextSpan rest = plh_text_span_trim(line);
 	int64		number;
 
 	return rest.bytes == 0 ||

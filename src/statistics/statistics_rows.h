@@ -39,9 +39,9 @@ typedef struct PlhStatisticsRows
 	Size		used;
 	char		row[PLH_ROW_ROOM];	/* of CSV, or of an expanded row, so far */
 	bool		has_field[PLH_ROW_COLUMNS]; /* of an expanded row */
-	PlhTextSpan		fields[PLH_ROW_COLUMNS];	/* of the last row */
-	int16		by_path[PLH_ROW_PATHS]; /* the name of each context by its number
-										 * in paths, plus 1 */
+	PlhTextSpan fields[PLH_ROW_COLUMNS];	/* of the last row */
+	int16		by_path[PLH_ROW_PATHS]; /* the name of each context by its
+										 * number in paths, plus 1 */
 } PlhStatisticsRows;
 
 typedef enum PlhRowsAnswer

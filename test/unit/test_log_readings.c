@@ -171,7 +171,11 @@ static const char *const texts[] = {
 	"{\"log\":\"  TopPortalContext: 8192 total in 1 blocks; 100 free (1 chunks); 8092 used\\n\",\"stream\":\"stderr\"}\n"
 	"{\"log\":\"    PortalContext: 1024 total in 1 blocks; 8 free (0 chunks); 1016 used\\n\",\"stream\":\"stderr\"}\n"
 	"{\"log\":\"Grand total: 34816 bytes in 6 blocks; 316 free (3 chunks); 34500 used\\n\",\"stream\":\"stderr\"}\n",
-	/* messages of the log, from 14 on, with a prefix; another process' are between them */
+
+	/*
+	 * messages of the log, from 14 on, with a prefix; another process' are
+	 * between them
+	 */
 	"2026-11-29 08:00:00 UTC [4711] LOG:  logging memory contexts of PID 4711\n"
 	"2026-11-29 08:00:00 UTC [4711] LOG:  level: 0; TopMemoryContext: 8192 total in 1 blocks; 100 free (1 chunks); 8092 used\n"
 	"2026-11-29 08:00:00 UTC [4711] LOG:  level: 1; CacheMemoryContext: 16384 total in 2 blocks; 100 free (1 chunks); 16284 used\n"
