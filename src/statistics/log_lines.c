@@ -31,6 +31,14 @@ hand_on(PlhLogLines *lines, PlhTextSpan line)
 	lines->take(lines->arg, line);
 }
 
+static PlhTextSpan
+kept_text(const PlhLogLines *lines)
+{
+	PlhTextSpan text = {lines->line, lines->used};
+
+	return text;
+}
+
 /* A line that is whole within the piece is handed on without a copy. */
 static void
 end_line(PlhLogLines *lines, PlhTextSpan last)
@@ -41,10 +49,7 @@ end_line(PlhLogLines *lines, PlhTextSpan last)
 		return;
 	}
 	keep(lines, last);
-	hand_on(lines, (PlhTextSpan)
-	{
-		lines->line, lines->used
-	});
+	hand_on(lines, kept_text(lines));
 	lines->used = 0;
 }
 
@@ -68,9 +73,8 @@ plh_log_lines_add(PlhLogLines *lines, PlhTextSpan piece)
 void
 plh_log_lines_end(PlhLogLines *lines)
 {
+	PlhTextSpan nothing = {lines->line, 0};
+
 	if (lines->used > 0)
-		end_line(lines, (PlhTextSpan)
-	{
-		lines->line, 0
-	});
+		end_line(lines, nothing);
 }

@@ -179,8 +179,8 @@ without_quotes(PlhTextSpan line)
 static void
 add_plain(PlhStatistics *statistics, PlhContextLine *line)
 {
-	PlhTextSpan		prefix = {statistics->prefix, statistics->prefix_bytes};
-	PlhTextSpan		before = line->before;
+	PlhTextSpan prefix = {statistics->prefix, statistics->prefix_bytes};
+	PlhTextSpan before = line->before;
 	ssize_t		matched = match_prefix(prefix, before);
 	int64		indent;
 
@@ -293,7 +293,7 @@ take_total(PlhStatistics *statistics, const PlhContextLine *line)
 static bool
 take_introduction(PlhLogReading *reading, const PlhLogEntry *entry)
 {
-	PlhTextSpan		rest = entry->text;
+	PlhTextSpan rest = entry->text;
 	int64		pid;
 
 	if (!plh_text_span_skip(&rest, "logging memory contexts of PID ") ||
@@ -440,10 +440,9 @@ take_line(void *arg, PlhTextSpan line)
 void
 plh_log_reading_add(PlhLogReading *reading, const char *data, Size bytes)
 {
-	plh_log_lines_add(&reading->lines, (PlhTextSpan)
-	{
-		data, bytes
-	});
+	PlhTextSpan text = {data, bytes};
+
+	plh_log_lines_add(&reading->lines, text);
 }
 
 void

@@ -17,6 +17,9 @@ static struct
 	bool		grows;
 }			figures[4];
 
+/* No proof was made. */
+static const PlhLeakHalves nothing_proven;
+
 static bool
 grows_stub(const PlhLeakHalves *halves, PlhHolder holder, int number)
 {
@@ -64,7 +67,7 @@ test_confirmation(void)
 	};
 	figures[0].grows = figures[1].grows = true;
 	figures[2].grows = false;
-	plh_found_leaks_confirm(&found, NULL);
+	plh_found_leaks_confirm(&found, &nothing_proven);
 	ok(found.count == 2 && leaks[0].number == 0 && leaks[1].number == 1,
 	   "what no longer grows in both halves is no leak");
 	ok(leaks[0].bytes == 60 && leaks[0].count == 6, "of what grows less, that counts");
