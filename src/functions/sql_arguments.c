@@ -53,21 +53,6 @@ plh_sql_arguments_limit(FunctionCallInfo fcinfo, int number, const char *name, i
 	return limit;
 }
 
-bool
-plh_sql_arguments_is_json(FunctionCallInfo fcinfo, int number)
-{
-	const char *format = plh_sql_arguments_text(fcinfo, number);
-
-	if (format == NULL || strcmp(format, "text") == 0)
-		return false;
-	if (strcmp(format, "json") == 0)
-		return true;
-	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					errmsg("unrecognized format \"%s\"", format),
-					errhint("Valid formats are text and json.")));
-	return false;
-}
-
 /* All names, as in a sentence. */
 static char *
 list_names(PlhSqlName name_of)

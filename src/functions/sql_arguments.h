@@ -26,11 +26,6 @@ extern int	plh_sql_arguments_limit(FunctionCallInfo fcinfo, int number,
 									const char *name, int least);
 
 /*
- * Is the format that of programs?  It is text if it is null; another one than the two is an ERROR.
- */
-extern bool plh_sql_arguments_is_json(FunctionCallInfo fcinfo, int number);
-
-/*
  * An array of names: the bits with their numbers.  Another name is an ERROR with a hint that lists
  * them.  "what" is what a name is of.
  */

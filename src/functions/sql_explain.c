@@ -13,7 +13,7 @@
 #include "base/compat.h"
 #include "base/process_facts.h"
 #include "functions/sql_access.h"
-#include "functions/sql_arguments.h"
+#include "functions/sql_format.h"
 #include "functions/sql_explain.h"
 #include "functions/sql_moment.h"
 #include "functions/sql_rows.h"
@@ -400,7 +400,7 @@ put_explanations(FunctionCallInfo fcinfo)
 	Explaining	explaining = {0};
 	PlhExplainedProcess dumped;
 
-	explaining.as_json = plh_sql_arguments_is_json(fcinfo, 1);
+	explaining.as_json = plh_sql_format_is_json(fcinfo, 1);
 	plh_sql_rows_start(fcinfo, &explaining.sink);
 	if (target.file == NULL && !plh_sql_source_publish_and_save())
 		return (Datum) 0;

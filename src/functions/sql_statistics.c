@@ -12,7 +12,7 @@
 #include "utils/builtins.h"
 
 #include "base/compat.h"
-#include "functions/sql_arguments.h"
+#include "functions/sql_format.h"
 #include "functions/sql_rows.h"
 #include "statistics/log_explanation.h"
 
@@ -42,7 +42,7 @@ read_statistics(const text * statistics)
 static Datum
 explain_contexts(FunctionCallInfo fcinfo)
 {
-	bool		as_json = plh_sql_arguments_is_json(fcinfo, 1);
+	bool		as_json = plh_sql_format_is_json(fcinfo, 1);
 	PlhLogReading *reading;
 	StringInfoData json;
 	PlhSaid		said;
