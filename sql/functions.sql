@@ -99,6 +99,12 @@ SELECT length(pg_leakhunt_pprof(:pid, max_samples => 1)) > 0 AS smallest_pprof;
 SELECT length(pg_leakhunt_pprof(:'newer')) > 0 AS pprof;
 SELECT length(pg_leakhunt_pprof('all')) > 0 AS pprof;
 
+-- (a dump has the last proof of its process, where there was one)
+SELECT count(*) > 0 AS proof FROM pg_leakhunt_proof(:pid);
+SET client_min_messages = error;
+SELECT count(*) >= 0 AS proof FROM pg_leakhunt_proof(:'newer');
+SET client_min_messages = warning;
+
 -- functions that were not called
 SELECT objid::regprocedure
 FROM pg_depend JOIN pg_extension e ON refobjid = e.oid
