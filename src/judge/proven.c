@@ -18,7 +18,7 @@ text_of(const PlhProof *proof, uint32 offset)
 	return text[0] == '\0' ? NULL : text;
 }
 
-/* That part of what chunks take. */
+/* That part of bytes. */
 static int64
 part_of(int64 bytes, double part)
 {
@@ -26,14 +26,13 @@ part_of(int64 bytes, double part)
 }
 
 /*
- * What a proof tells of a site.  Of what chunks take, the site asked for a part.  It can't be more
+ * What a proof tells of a site, by the same samples as the site's own figures.  It can't be more
  * than the site holds now.
  */
 void
 plh_proven_collect(PlhProven *proven, const PlhProfileImage *image, const PlhSiteRecord *site)
 {
 	const PlhProofGroup *group = plh_proof_image_of_site(image, site);
-	double		asked = 1.0 / (1.0 + plh_site_spare_part(site));
 	int64		live = Max(site->counters.live_bytes, 0);
 	double		still;
 
@@ -41,14 +40,13 @@ plh_proven_collect(PlhProven *proven, const PlhProfileImage *image, const PlhSit
 	if (group == NULL)
 		return;
 	proven->at = image->proof->at;
-	proven->lost_bytes = Min(part_of(group->lost_bytes, asked), live);
+	proven->lost_bytes = Min(group->lost_bytes, live);
 	still = proven->lost_bytes / (double) Max(group->lost_bytes, 1);
 	proven->resettable_bytes = part_of(group->resettable_bytes, still);
 	proven->lost_samples = group->lost_samples;
 	proven->lost_variance = still * still * group->lost_variance;
-	proven->held_bytes = Min(part_of(group->bytes - group->lost_bytes, asked),
-							 live - proven->lost_bytes);
-	proven->holder_bytes = Min(part_of(group->holder_bytes, asked), proven->held_bytes);
+	proven->held_bytes = Min(group->bytes - group->lost_bytes, live - proven->lost_bytes);
+	proven->holder_bytes = Min(group->holder_bytes, proven->held_bytes);
 	proven->holder = text_of(image->proof, group->holder);
 	proven->path = text_of(image->proof, group->path);
 }

@@ -15,8 +15,8 @@
 #include "profile/profile_image.h"
 
 /*
- * Of one site, or of several that are added up.  Bytes are as asked for, as those of sites are; a
- * proof counts what chunks take.
+ * Of one site, or of several that are added up.  Bytes of sites are as asked for; those of malloc's
+ * blocks without a site, as they take them.
  */
 typedef struct PlhProven
 {

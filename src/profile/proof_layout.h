@@ -72,7 +72,7 @@ typedef struct PlhProofGroup
 	uint32		lifetime;		/* PlhLifetime */
 	uint32		what_of_user;	/* text that is data of users; 0: none */
 	int64		chunks;			/* of a site, estimated; else counted */
-	int64		bytes;			/* as the chunks take them, with rounding */
+	int64		bytes;			/* of a site, as asked for; else as they take */
 	int64		lost_chunks;	/* of these */
 	int64		lost_bytes;
 	int64		resettable_chunks;	/* of lost_chunks */

@@ -121,7 +121,7 @@ static void
 add_to_group(PlhProofGroup *group, const Sample *sample)
 {
 	PlhSampleValue value = plh_sampling_value(sample->size, sample->draw);
-	int64		bytes = (int64) (sample->size * (1.0 + simulated.ways.rounding)) * value.weight;
+	int64		bytes = (int64) sample->size * value.weight;
 	Fate		fate = fate_of(sample->who);
 
 	group->samples++;

@@ -228,18 +228,17 @@ test_collecting(void)
 
 	profile.site.record.born = group->born = 7;
 	profile.site.counters.live_bytes = profile.site.counters.total_bytes = 1000;
-	profile.site.spare_bytes = 1000.0;
 	group->site = plh_profile_image_offset(&image, &profile.site);
-	group->bytes = 1600;
-	group->lost_bytes = 400;
-	group->resettable_bytes = 200;
-	group->holder_bytes = 1200;
-	group->lost_variance = 16.0;
+	group->bytes = 800;
+	group->lost_bytes = 200;
+	group->resettable_bytes = 100;
+	group->holder_bytes = 600;
+	group->lost_variance = 4.0;
 	plh_proven_collect(&proven, &image, &profile.site);
 	ok(proven.at == SOME_TIME && proven.lost_bytes == 200 && proven.resettable_bytes == 100 &&
 	   proven.held_bytes == 600 && proven.holder_bytes == 600 && proven.lost_variance == 4.0 &&
 	   strcmp(proven.holder, "a stack") == 0 && proven.path == NULL,
-	   "of what chunks take, what was asked for is proven");
+	   "what a proof says of a site is proven");
 	profile.site.counters.live_bytes = 150;
 	plh_proven_collect(&proven, &image, &profile.site);
 	ok(proven.lost_bytes == 150 && proven.resettable_bytes == 75 && proven.held_bytes == 0 &&
@@ -257,7 +256,7 @@ test_collecting(void)
 	ok(proven.held_bytes == 0, "contexts' groups are none of malloc's");
 	group->lifetime = PLH_LIFETIME_PROCESS;
 	plh_proven_collect_malloc(&proven, &image);
-	ok(proven.lost_bytes == 400 && proven.held_bytes == 1200, "those of malloc add up");
+	ok(proven.lost_bytes == 200 && proven.held_bytes == 600, "those of malloc add up");
 }
 
 /* Of malloc as a whole. */
