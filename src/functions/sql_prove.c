@@ -80,6 +80,12 @@ wait_for(const PlhProfileImage *image, int64 child, TimestampTz since)
 static void
 report_refusal(int pid, int problem)
 {
+	if (problem == ENOENT)
+	{
+		ereport(WARNING, (errmsg("process %d could not be proven", pid),
+						  errdetail("Its profile is not in the directory of the profiles.")));
+		return;
+	}
 	errno = problem;
 	ereport(WARNING, (errmsg("process %d could not be proven: %m", pid),
 					  errdetail("It could not fork a child, which looks at a copy of its memory.")));

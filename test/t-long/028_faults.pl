@@ -85,6 +85,7 @@ my $known_message = qr/
 	ERROR:\ \ out\ of\ memory\n.*DETAIL:\ \ Could\ not\ allocate\ a\ profile[.]$ |
 	ERROR:\ \ pg_leakhunt_check\ could\ not\ follow\ all\ allocations$ |
 	(?:ERROR|WARNING):\ \ process\ \d+\ has\ no\ profile$ |
+	WARNING:\ \ process\ \d+\ (?:could\ not\ be\ proven|has\ not\ answered) |
 	WARNING:\ \ process\ \d+\ could\ not\ write\ dump\ file\ $our_file:\  |
 	WARNING:\ \ ignoring\ file\ "[\d.]+"\ in\ the\ directory\ of\ the\ profiles$ |
 	WARNING:\ \ ignoring\ file\ $our_file$ |
