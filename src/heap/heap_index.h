@@ -59,8 +59,15 @@ typedef struct PlhHeapChunk
 	uint64		bit;
 } PlhHeapChunk;
 
-/* Addresses have 47 bits; languages put tags of theirs above. */
-#define PLH_HEAP_ADDRESS_MASK ((UINT64CONST(1) << 47) - 1)
+/*
+ * Addresses of a process have 47 bits on x86-64, and 48 on ARM; languages put tags of theirs above.
+ */
+#ifdef __aarch64__
+#define PLH_HEAP_ADDRESS_BITS 48
+#else
+#define PLH_HEAP_ADDRESS_BITS 47
+#endif
+#define PLH_HEAP_ADDRESS_MASK ((UINT64CONST(1) << PLH_HEAP_ADDRESS_BITS) - 1)
 
 /* For blocks of that many bytes in all.  Returns false if there is no address space. */
 extern bool plh_heap_index_start(PlhHeapIndex *index, Size bytes);
