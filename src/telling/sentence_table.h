@@ -214,7 +214,7 @@ PLURAL(left_lost, "a part of it, or all, is lost",
 	   "{total} allocated here in at least {count} statements has not been freed.",
 	   "{total} allocated here had not been freed.",
 	   "{total} allocated here in at least {count} statements had not been freed.")
-PHRASE(nothing_points, "a proof of now", "Nothing points", "Nothing pointed")
+PHRASE(nothing_points, "a current proof", "Nothing points", "Nothing pointed")
 PHRASE(nothing_pointed, "a proof of another moment", "At {since} nothing pointed", NULL)
 SENTENCE(lost_all, "a proof says that all of it is lost",
 		 "{what} to any of it: no code can use it or free it.",
