@@ -42,7 +42,7 @@ is(suspect($pid, 'lost_bytes >= 131072 AND lost_bytes <= bytes + 1'), 't', 'as f
 like(suspect($pid, 'evidence'), qr/othing (?:in the process )?point(?:s|ed) to/, 'and the evidence says so');
 like($node->safe_psql('postgres', "SELECT pg_leakhunt_explain($pid)"), qr/othing (?:in the process )?point(?:s|ed) to/,
 	'so does the explanation');
-wait_until(sub { slurp_file($node->logfile) =~ /process $pid leaks memory/ }, 'it is in the log');
+wait_until(sub { slurp_file($node->logfile) =~ /process $pid (?:leaks|has lost) memory/ }, 'it is in the log');
 $session->quit;
 
 # A list that grows can be reached: it is no leak before its course says so, and then its
