@@ -107,7 +107,7 @@ errcode(int sqlstate)
 	return 0;
 }
 
-static void
+static void pg_attribute_printf(1, 0)
 put_message(const char *format, va_list args)
 {
 	fputs("pg_leakhunt_look: ", stderr);

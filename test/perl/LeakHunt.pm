@@ -93,7 +93,8 @@ if ($ENV{INITDB_TEMPLATE} && slurp_file($INC{'PostgreSQL/Test/Cluster.pm'}) !~ /
 }
 
 # A running server with the module preloaded, and extension and leakers in
-# database postgres.  "conf" is appended to postgresql.conf.
+# database postgres.  "conf" is appended to postgresql.conf.  What the keeper proves
+# between two questions changes the answer: tests that want it say so.
 sub new_server
 {
 	my ($name, $conf, %params) = @_;
@@ -101,7 +102,7 @@ sub new_server
 
 	$node->init(%params);
 	$node->append_conf('postgresql.conf',
-		"shared_preload_libraries = 'pg_leakhunt'\n" . ($conf // ''));
+		"shared_preload_libraries = 'pg_leakhunt'\npg_leakhunt.proof_max_memory = 0\n" . ($conf // ''));
 	$node->start;
 	define_leakers($node);
 	return $node;

@@ -9,7 +9,7 @@ use LeakHunt;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_server('main', "$quick_keeper\npg_leakhunt.sample_interval = '4kB'\n");
+my $node = new_server('main', "$quick_keeper\npg_leakhunt.sample_interval = '4kB'\npg_leakhunt.proof_max_memory = '1GB'\n");
 
 # Let a session call something again and again until a query about it is true.
 sub call_until
