@@ -27,6 +27,7 @@
 #include "profile/shared_directory.h"
 #include "proof/proof_child.h"
 #include "proof/proof_groups.h"
+#include "proof/proof_told.h"
 #include "sampler/chunk_mark.h"
 #include "sampler/live_samples.h"
 #include "sampler/malloc_samples.h"
@@ -190,7 +191,8 @@ prove(PlhProofGroups *groups)
 	roots = plh_heap_roots_mark(&mark, (uintptr_t) __builtin_frame_address(0));
 	if (roots == NULL)
 		end_without(PLH_PROOF_DIED, 0);
-	proof = plh_proof_groups_finish(groups, roots, &bytes);
+	plh_proof_groups_finish(groups);
+	proof = plh_proof_told_make(groups, roots, &bytes);
 	if (proof == NULL)
 		end_without(PLH_PROOF_NO_MEMORY, errno);
 	fill_head(proof);
