@@ -109,10 +109,11 @@ static void
 tell_rest(const PlhProof *proof)
 {
 	/* for bench/proof */
-	ereport(DEBUG1, (errmsg_internal("proof: stopped %lld us, child %lld us, %lld of %lld bytes",
+	ereport(DEBUG1, (errmsg_internal("proof: stopped %lld us, child %lld us, %lld bytes for %lld private ones, %lld in chunks",
 									 (long long) proof->fork_us, (long long) proof->child_us,
 									 (long long) proof->child_bytes,
-									 (long long) proof->private_bytes)));
+									 (long long) proof->private_bytes,
+									 (long long) proof->bytes)));
 	if (proof->closed_contexts > 0)
 		ereport(NOTICE, (errmsg("%lld of %lld memory contexts could not be read",
 								(long long) proof->closed_contexts,
