@@ -107,7 +107,9 @@ errcode(int sqlstate)
 	return 0;
 }
 
-static void pg_attribute_printf(1, 0)
+static void put_message(const char *format, va_list args) pg_attribute_printf(1, 0);
+
+static void
 put_message(const char *format, va_list args)
 {
 	fputs("pg_leakhunt_look: ", stderr);

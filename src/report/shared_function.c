@@ -52,7 +52,7 @@ id_of(const PlhStackText *stack, int index)
 		id = plh_text_hash(frame->function, id);
 	else
 		id = plh_text_hash(index + 1 < stack->frame_count ? stack->frames[index + 1].text : NULL,
-					   id + 1);
+						   id + 1);
 	return Max(id, 1);
 }
 
