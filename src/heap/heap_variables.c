@@ -6,6 +6,8 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/whole_io.h"
@@ -76,17 +78,21 @@ plh_heap_variables_place(PlhHeapVariables *variables, const char *path, uintptr_
 	return false;
 }
 
-/* A table of a file, in memory of its own; NULL: it can't be read. */
-static void *
-read_table(int fd, const Elf64_Shdr * section)
+/* A table of a file, which takes no memory of its own; NULL: it can't be read. */
+static const char *
+map_table(int fd, const Elf64_Shdr * section)
 {
-	void	   *table;
+	uint64		before = section->sh_offset % PAGE;
+	struct stat status;
+	char	   *table;
 
-	if (section->sh_size == 0 || section->sh_size > MAX_TABLE_BYTES)
+	if (section->sh_size == 0 || section->sh_size > MAX_TABLE_BYTES || fstat(fd, &status) != 0 ||
+		section->sh_offset > status.st_size ||
+		section->sh_size > status.st_size - section->sh_offset)
 		return NULL;
-	table = plh_heap_reserve(section->sh_size + 1);
-	return table != NULL && read_part(fd, table, section->sh_size, section->sh_offset) ?
-		table : NULL;
+	table = mmap(NULL, before + section->sh_size, PROT_READ, MAP_PRIVATE, fd,
+				 section->sh_offset - before);
+	return table == MAP_FAILED ? NULL : table + before;
 }
 
 #define ST_SORT sort_variables
@@ -101,13 +107,15 @@ static bool
 take_symbols(PlhHeapVariables *variables, int fd, const Elf64_Shdr * table,
 			 const Elf64_Shdr * names)
 {
-	const Elf64_Sym *symbols = read_table(fd, table);
+	const Elf64_Sym *symbols = (const Elf64_Sym *) map_table(fd, table);
 	Size		count = table->sh_size / sizeof(Elf64_Sym);
 
-	variables->names = read_table(fd, names);
+	variables->names = map_table(fd, names);
 	variables->name_bytes = names->sh_size;
 	variables->list = plh_heap_reserve((count + 1) * sizeof(PlhHeapVariable));
-	if (symbols == NULL || variables->names == NULL || variables->list == NULL)
+	if (symbols == NULL || (uintptr_t) symbols % sizeof(uint64) != 0 ||
+		variables->names == NULL || variables->names[names->sh_size - 1] != '\0' ||
+		variables->list == NULL)
 		return false;
 	for (Size i = 0; i < count; i++)
 		if (ELF64_ST_TYPE(symbols[i].st_info) == STT_OBJECT &&

@@ -3,7 +3,8 @@
  *	  The variables of a binary that is mapped: where they lie, and what they are called.
  *
  * Names are those of .symtab, of the debug file of its build-id, or of .dynsym; a binary that was
- * stripped keeps the names that others may use.  The files are read, not mapped, and not trusted.
+ * stripped keeps the names that others may use.  The files are not trusted.  Their tables are mapped,
+ * so that they take no memory: who cuts a file off meanwhile ends the child that looks at it.
  */
 #pragma once
 
@@ -23,7 +24,7 @@ typedef struct PlhHeapVariables
 	bool		was_read;		/* the names below were looked for */
 	uint32		count;
 	PlhHeapVariable *list;		/* by address */
-	char	   *names;
+	const char *names;
 	Size		name_bytes;
 } PlhHeapVariables;
 

@@ -8,8 +8,8 @@
 #include "proof/proof_buckets.h"
 #include "proof/proof_holdings.h"
 
-#define MOST 131072
-#define BUCKETS 524288
+#define MOST 65536
+#define BUCKETS 262144
 
 bool
 plh_proof_holdings_start(PlhProofHoldings *holdings)
