@@ -156,6 +156,12 @@ is_kind(const void *list, uint32 number, const void *key)
 		group->look.tag == kind->look.tag;
 }
 
+static uint64
+hash_of(const KindKey *kind)
+{
+	return plh_proof_mixed(kind->name + kind->size * 31) + kind->look.kind * 7 + kind->look.tag;
+}
+
 static Size
 size_class(Size bytes)
 {
@@ -181,9 +187,8 @@ group_of_kind(PlhProofGroups *groups, const PlhHeapChunk *chunk)
 	key.size = size_class(chunk->end - chunk->start);
 	if (key.look.kind != PLH_HEAP_CHUNK_NODE && key.look.kind != PLH_HEAP_CHUNK_LIST)
 		key.look.tag = 0;
-	bucket = plh_proof_bucket(groups->buckets, GROUP_BUCKETS,
-							  plh_proof_mixed(key.name + key.size * 31) + key.look.kind * 7 + key.look.tag,
-							  is_kind, groups->list, &key);
+	bucket = plh_proof_bucket(groups->buckets, GROUP_BUCKETS, hash_of(&key), is_kind,
+							  groups->list, &key);
 	if (*bucket == 0)
 	{
 		if (groups->count == PLH_PROOF_MOST_GROUPS)

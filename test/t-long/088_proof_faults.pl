@@ -38,17 +38,23 @@ sub prove
 prove();
 is($out, 't', 'the session can be proven');
 
-# Kill the child at any moment of its life, from outside.
-for my $number (1 .. $proofs)
-{
-	my $asking = IPC::Run::start(
-		[ 'psql', '-X', '-q', '-At', '-d', $node->connstr('postgres'), '-c', "SELECT count(*) FROM pg_leakhunt_proof($pid)" ],
-		'>', \my $answer, '2>', \my $problem);
+# Kill children at any moments of their lives, from outside, while one after the other is asked for.
+my $asking = IPC::Run::start(
+	[ 'psql', '-X', '-q', '-At', '-d', $node->connstr('postgres') ],
+	'<', \("SELECT count(*) FROM pg_leakhunt_proof($pid);\n" x $proofs),
+	'>', \my $answers, '2>', \my $problems);
+my $killed = 0;
 
+while ($asking->pumpable)
+{
 	select(undef, undef, undef, rand() * 0.1);
-	kill 'KILL', children('RSDT');
-	$asking->finish;
+	$killed += kill 'KILL', children('RSDT');
+	$asking->pump_nb;
 }
+$asking->finish;
+is(scalar(() = $answers =~ /^\d+$/mg), $proofs, 'each question is answered');
+cmp_ok($killed, '>', $proofs / 2, 'most of them by a child that was killed');
+is(scalar(() = $problems =~ /could not be proven/g), scalar(() = $answers =~ /^0$/mg), 'which is said');
 prove();
 is($out, 't', "it can be proven after $proofs were killed");
 is($session->query_safe('SELECT 1'), '1', 'the session goes on');
