@@ -3,7 +3,7 @@
  *	  The variables of a binary that is mapped: where they lie, and what they are called.
  *
  * Names are those of .symtab, of the debug file of its build-id, or of .dynsym; a binary that was
- * stripped keeps the names that others may use.  The files are not trusted.  Their tables are mapped,
+ * stripped keeps the names that others may use.  Files are not trusted.  Their tables are mapped,
  * so that they take no memory: who cuts a file off meanwhile ends the child that looks at it.
  */
 #pragma once

@@ -39,10 +39,11 @@ prove();
 is($out, 't', 'the session can be proven');
 
 # Kill children at any moments of their lives, from outside, while one after the other is asked for.
+my $questions = $node->basedir . '/questions.sql';
+append_to_file($questions, "SELECT count(*) FROM pg_leakhunt_proof($pid);\n" x $proofs);
 my $asking = IPC::Run::start(
-	[ 'psql', '-X', '-q', '-At', '-d', $node->connstr('postgres') ],
-	'<', \("SELECT count(*) FROM pg_leakhunt_proof($pid);\n" x $proofs),
-	'>', \my $answers, '2>', \my $problems);
+	[ 'psql', '-X', '-q', '-At', '-d', $node->connstr('postgres'), '-f', $questions ],
+	'<', \undef, '>', \my $answers, '2>', \my $problems);
 my $killed = 0;
 
 while ($asking->pumpable)
