@@ -66,12 +66,14 @@ PG_CFLAGS = -O3 -fno-lto -fdata-sections -fvisibility=hidden -Wextra -Wno-unused
 SHLIB_LINK = -Wl,--sort-section=name -Wl,-z,now -Wl,-fini=plh_pg_leakhunt_fini -lunwind -lm -ldl
 
 # strings made of files that are not C
-GENERATED = \
+GENERATED_STRINGS = \
 	src/report/flamegraph_script.h \
 	src/report/flamegraph_style.h \
 	src/page/page_script.h \
 	src/page/page_skeleton.h \
 	src/page/page_style.h
+
+GENERATED = $(GENERATED_STRINGS) src/proof/node_names.h
 
 # The script of the page, in the order in which its parts need each other.
 PAGE_SCRIPT = \
@@ -372,7 +374,7 @@ $(filter src/functions/%,$(OBJS) $(OBJS:.o=.bc)): $(wildcard src/functions/colum
 	@$(PG_CONFIG) --version --configure | cmp -s - $@ || $(PG_CONFIG) --version --configure >$@
 
 # The scripts and styles that flame graphs and pages contain are compiled in as strings.
-src/report/flamegraph.o src/report/flamegraph.bc src/page/page_html.o src/page/page_html.bc: $(GENERATED)
+src/report/flamegraph.o src/report/flamegraph.bc src/page/page_html.o src/page/page_html.bc: $(GENERATED_STRINGS)
 src/report/flamegraph_script.h: src/report/flamegraph.js
 src/report/flamegraph_style.h: src/report/flamegraph.css
 src/page/page_script.h: $(PAGE_SCRIPT)
@@ -380,8 +382,14 @@ src/page/page_skeleton.h: src/page/page.html
 src/page/page_style.h: src/page/page.css
 .PHONY: generated
 generated: $(GENERATED)
-$(GENERATED):
+$(GENERATED_STRINGS):
 	(echo 'static const char $(basename $(notdir $@))[] ='; cat $^ | sed 's/\\/\\\\/g; s/"/\\"/g; s/.*/"&\\n"/'; echo ';') >$@
+
+# The names of the server's node types, which are in one file or in the other.
+src/proof/node_name.o src/proof/node_name.bc: src/proof/node_names.h
+src/proof/node_names.h: .built_for_server
+	cat $(wildcard $(includedir_server)/nodes/nodes.h $(includedir_server)/nodes/nodetags.h) | \
+		sed -n 's/^\tT_\([A-Za-z0-9_]*\).*/NODE_NAME(\1)/p' | grep -v '(Invalid)' >$@
 endif
 
 # All else works without it.

@@ -17,7 +17,9 @@ typedef enum PlhHeapChunkKind
 								 * proven */
 	PLH_HEAP_CHUNK_NODE,		/* begins like a node of the server's, by its
 								 * tag */
-	PLH_HEAP_CHUNK_FUNCTION		/* begins with the address of code */
+	PLH_HEAP_CHUNK_FUNCTION,	/* begins with the address of code */
+	PLH_HEAP_NO_CHUNK			/* a memory context itself, with all in it
+								 * that is no chunk in use */
 } PlhHeapChunkKind;
 
 typedef struct PlhHeapLook

@@ -1,6 +1,7 @@
 /*
  * heap_known.h
- *	  Which contexts somebody can reset or delete, by their address or that of one above.
+ *	  Which contexts somebody can reset or delete, by their address or that of one above, and which
+ *	  are lost as a whole.
  *
  * The session's own contexts are known to all and reset by nobody, so that what is lost in them
  * stays.
@@ -17,3 +18,10 @@ typedef struct PlhHeapLasting
 
 extern bool plh_heap_known_is_resettable(const PlhHeapContexts *contexts,
 										 const PlhHeapLasting *lasting, uint32 number);
+
+/* Once all is marked: a context that is in use leads to those above it. */
+extern void plh_heap_known_follow(PlhHeapContexts *contexts);
+
+/* After that: can nobody use, reset or delete the context, nor what is in it? */
+extern bool plh_heap_known_is_lost(const PlhHeapContexts *contexts,
+								   const PlhHeapLasting *lasting, uint32 number);

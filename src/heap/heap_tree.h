@@ -17,6 +17,7 @@
 #define PLH_HEAP_USED 0x4		/* a chunk of it was found */
 #define PLH_HEAP_NAMED 0x8		/* its header was looked at */
 #define PLH_HEAP_MALLOC 0x10	/* it is none: its chunks are malloc's blocks */
+#define PLH_HEAP_LED_TO 0x20	/* one below it is in use, and leads to it */
 
 typedef struct PlhHeapContext
 {

@@ -57,6 +57,9 @@ typedef enum PlhProofMalloc
 #define PLH_PROOF_MALLOCS (PLH_PROOF_MALLOC_OTHER + 1)
 } PlhProofMalloc;
 
+/* What a group of memory contexts is called that are lost as a whole. */
+#define PLH_PROOF_LOST_CONTEXT "memory context"
+
 /*
  * Chunks of one site, which its live samples stand for, or all chunks of one kind in contexts of
  * one name, which are counted.

@@ -185,8 +185,7 @@ prove(PlhProofGroups *groups)
 		end_without(PLH_PROOF_UNKNOWN_LAYOUT, 0);
 	if (!walk_malloc(&contexts))
 		end_without(PLH_PROOF_NO_MEMORY, errno);
-	plh_proof_groups_start(groups, &contexts);
-	if (!plh_heap_mark_start(&mark, &contexts))
+	if (!plh_proof_groups_start(groups, &contexts) || !plh_heap_mark_start(&mark, &contexts))
 		end_without(PLH_PROOF_NO_MEMORY, errno);
 	roots = plh_heap_roots_mark(&mark, (uintptr_t) __builtin_frame_address(0));
 	if (roots == NULL)

@@ -89,7 +89,7 @@ plh_proof_groups_make(void)
 	return groups;
 }
 
-void
+bool
 plh_proof_groups_start(PlhProofGroups *groups, PlhHeapContexts *contexts)
 {
 	groups->contexts = contexts;
@@ -100,8 +100,11 @@ plh_proof_groups_start(PlhProofGroups *groups, PlhHeapContexts *contexts)
 		}
 	};
 	groups->names = plh_heap_reserve(contexts->count * sizeof(uint32));
+	groups->chunk_bytes = plh_heap_reserve(contexts->count * sizeof(int64));
 	groups->lifetimes = plh_heap_reserve(contexts->count);
 	groups->resettable = plh_heap_reserve(contexts->count);
+	return groups->names != NULL && groups->chunk_bytes != NULL && groups->lifetimes != NULL &&
+		groups->resettable != NULL;
 }
 
 static PlhLifetime
@@ -174,18 +177,18 @@ size_class(Size bytes)
 	return size;
 }
 
-/* The group of chunks that look like this one; NULL: there is no room. */
+/* The group of chunks of that size, in contexts like that one, that look so; NULL: no room. */
 static PlhProofSum *
-group_of_kind(PlhProofGroups *groups, const PlhHeapChunk *chunk)
+group_of_look(PlhProofGroups *groups, uint32 context, Size size, PlhHeapLook look)
 {
-	KindKey		key = {.look = plh_heap_kinds_look(groups->contexts, &groups->tags, chunk)};
+	KindKey		key = {
+		.name = name_of(groups, context),.lifetime = groups->lifetimes[context],.size = size,
+		.look = look
+	};
 	uint32	   *bucket;
 	PlhProofSum *group;
 
-	key.name = name_of(groups, chunk->block->context);
-	key.lifetime = groups->lifetimes[chunk->block->context];
-	key.size = size_class(chunk->end - chunk->start);
-	if (key.look.kind != PLH_HEAP_CHUNK_NODE && key.look.kind != PLH_HEAP_CHUNK_LIST)
+	if (look.kind != PLH_HEAP_CHUNK_NODE && look.kind != PLH_HEAP_CHUNK_LIST)
 		key.look.tag = 0;
 	bucket = plh_proof_bucket(groups->buckets, GROUP_BUCKETS, hash_of(&key), is_kind,
 							  groups->list, &key);
@@ -201,6 +204,13 @@ group_of_kind(PlhProofGroups *groups, const PlhHeapChunk *chunk)
 		*bucket = groups->count;
 	}
 	return &groups->list[*bucket - 1];
+}
+
+static PlhProofSum *
+group_of_chunk(PlhProofGroups *groups, const PlhHeapChunk *chunk)
+{
+	return group_of_look(groups, chunk->block->context, size_class(chunk->end - chunk->start),
+						 plh_heap_kinds_look(groups->contexts, &groups->tags, chunk));
 }
 
 static void
@@ -233,10 +243,11 @@ plh_proof_groups_found(void *arg, const PlhHeapFound *found)
 {
 	PlhProofGroups *groups = arg;
 	int64		bytes = found->chunk->end - found->chunk->start;
-	PlhProofSum *group = group_of_kind(groups, found->chunk);
+	PlhProofSum *group = group_of_chunk(groups, found->chunk);
 
 	groups->sums.chunks++;
 	groups->sums.bytes += bytes;
+	groups->chunk_bytes[found->chunk->block->context] += bytes;
 	if (group != NULL)
 	{
 		group->told.chunks++;
@@ -260,12 +271,13 @@ add_lost(PlhProofGroups *groups, const PlhHeapChunk *chunk)
 {
 	int64		bytes = chunk->end - chunk->start;
 	bool		resettable = is_resettable(groups, chunk->block->context);
-	PlhProofSum *group = group_of_kind(groups, chunk);
+	PlhProofSum *group = group_of_chunk(groups, chunk);
 
 	groups->sums.chunks++;
 	groups->sums.bytes += bytes;
 	groups->sums.lost_chunks++;
 	groups->sums.lost_bytes += bytes;
+	groups->chunk_bytes[chunk->block->context] += bytes;
 	groups->sums.resettable_bytes += resettable ? bytes : 0;
 	if (group == NULL)
 		return;
@@ -295,6 +307,35 @@ add_all_lost(PlhProofGroups *groups)
 			if (!plh_heap_index_is_found(index, &chunk))
 				add_lost(groups, &chunk);
 	}
+}
+
+/* Its headers and the free room in it; its chunks are told as such. */
+static void
+add_lost_context(PlhProofGroups *groups, uint32 context)
+{
+	int64		bytes = (int64) groups->contexts->list[context].bytes -
+		groups->chunk_bytes[context];
+	const PlhHeapLook look = {.kind = PLH_HEAP_NO_CHUNK};
+	PlhProofSum *group = group_of_look(groups, context, 0, look);
+
+	bytes = Max(bytes, 0);
+	groups->sums.bytes += bytes;
+	groups->sums.lost_bytes += bytes;
+	if (group == NULL)
+		return;
+	group->told.chunks++;
+	group->told.bytes += bytes;
+	group->told.lost_chunks++;
+	group->told.lost_bytes += bytes;
+}
+
+static void
+add_lost_contexts(PlhProofGroups *groups)
+{
+	plh_heap_known_follow(groups->contexts);
+	for (uint32 i = 0; i < groups->contexts->count; i++)
+		if (plh_heap_known_is_lost(groups->contexts, &groups->lasting, i))
+			add_lost_context(groups, i);
 }
 
 /* What a sample stands for is lost if its chunk is. */
@@ -365,6 +406,7 @@ void
 plh_proof_groups_finish(PlhProofGroups *groups)
 {
 	add_all_lost(groups);
+	add_lost_contexts(groups);
 	add_samples(groups);
 	count_closed(groups);
 }

@@ -37,6 +37,7 @@ typedef struct PlhProofGroups
 	uint32	   *site_buckets;
 	PlhProofHoldings holdings;
 	uint32	   *names;			/* of contexts, by number: texts */
+	int64	   *chunk_bytes;	/* of contexts: of all chunks that are in use */
 	uint8	   *lifetimes;
 	uint8	   *resettable;		/* 0: not known yet, 1: no, 2: yes */
 	PlhProof	sums;
@@ -45,8 +46,8 @@ typedef struct PlhProofGroups
 /* With the live samples' sites; NULL: there is no room. */
 extern PlhProofGroups *plh_proof_groups_make(void);
 
-/* To be marked with: plh_proof_groups_found is what "found" calls. */
-extern void plh_proof_groups_start(PlhProofGroups *groups, PlhHeapContexts *contexts);
+/* To be marked with: plh_proof_groups_found is what "found" calls.  Returns false without room. */
+extern bool plh_proof_groups_start(PlhProofGroups *groups, PlhHeapContexts *contexts);
 extern void plh_proof_groups_found(void *arg, const PlhHeapFound *found);
 
 /* Once all is marked: add what is lost. */

@@ -5,6 +5,8 @@
 #include "postgres.h"
 
 #include "profile/profile_layout.h"
+#include "profile/proof_layout.h"
+#include "proof/node_name.h"
 #include "proof/proof_words.h"
 
 /* Of texts in chunks so much is shown. */
@@ -47,9 +49,11 @@ plh_proof_words_kind(PlhProofTexts *texts, Size size, const PlhHeapLook *look)
 {
 	const char *name = kind_name(look);
 
-	if (look->kind == PLH_HEAP_CHUNK_NODE)
-		return plh_proof_texts_format(texts, "%zu bytes, begins like a node of tag %u", size,
-									  look->tag);
+	if (look->kind == PLH_HEAP_CHUNK_NODE && plh_node_name(look->tag) != NULL)
+		return plh_proof_texts_format(texts, "%zu bytes, begins like a node of type %s", size,
+									  plh_node_name(look->tag));
+	if (look->kind == PLH_HEAP_NO_CHUNK)
+		return plh_proof_texts_add(texts, PLH_PROOF_LOST_CONTEXT);
 	return name[0] == '\0' ? plh_proof_texts_format(texts, "%zu bytes", size) :
 		plh_proof_texts_format(texts, "%zu bytes, %s", size, name);
 }

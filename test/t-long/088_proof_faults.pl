@@ -19,13 +19,20 @@ my ($out, $err);
 $session->query_safe('SET pg_leakhunt.sample_interval = 1');
 $session->query_safe('SELECT leak_top(200, 100000)');
 
-# The children of the session, and those of them that wait to be looked after.
+# A file of /proc; nothing of a process that is gone.
+sub read_if_there
+{
+	open my $file, '<', $_[0] or return '';
+	return join '', <$file>;
+}
+
+# The children of the session that are in one of these states.
 sub children
 {
 	my ($states) = @_;
 
-	return grep { my $stat = -e "/proc/$_/stat" ? slurp_file("/proc/$_/stat") : ''; $stat =~ /\) [$states]/ }
-	  split ' ', slurp_file("/proc/$pid/task/$pid/children");
+	return grep { read_if_there("/proc/$_/stat") =~ /\) [$states]/ }
+	  split ' ', read_if_there("/proc/$pid/task/$pid/children");
 }
 
 sub prove
