@@ -107,6 +107,27 @@ plh_proven_collect_malloc(PlhProven *proven, const PlhProfileImage *image)
 	}
 }
 
+PlhProvenContexts
+plh_proven_contexts(const PlhProfileImage *image, const char *name)
+{
+	const PlhProof *proof = image->proof;
+	PlhProvenContexts contexts = {0};
+
+	if (proof == NULL || proof->outcome != PLH_PROOF_PROVEN)
+		return contexts;
+	contexts.at = proof->at;
+	for (uint32 i = 0; i < proof->group_count; i++)
+	{
+		const PlhProofGroup *group = &proof->groups[i];
+
+		if (group->site == 0 &&
+			strcmp(plh_proof_image_text(proof, group->context_name), name) == 0 &&
+			strcmp(plh_proof_image_text(proof, group->what), PLH_PROOF_LOST_CONTEXT) == 0)
+			contexts.lost += group->lost_chunks;
+	}
+	return contexts;
+}
+
 void
 plh_proven_pool(PlhProven *sum, const PlhProven *site)
 {

@@ -38,6 +38,15 @@ extern void plh_proven_collect(PlhProven *proven, const PlhProfileImage *image,
 /* What it tells of all blocks of malloc outside of contexts, in bytes as they take them. */
 extern void plh_proven_collect_malloc(PlhProven *proven, const PlhProfileImage *image);
 
+/* How many memory contexts of a name are lost as a whole. */
+typedef struct PlhProvenContexts
+{
+	int64		lost;			/* 0: none, or nothing was proven */
+	TimestampTz at;
+} PlhProvenContexts;
+
+extern PlhProvenContexts plh_proven_contexts(const PlhProfileImage *image, const char *name);
+
 /* Add what was proven of a site to a sum, which begins as zeros. */
 extern void plh_proven_pool(PlhProven *sum, const PlhProven *site);
 

@@ -12,6 +12,7 @@
 #include "report/words.h"
 #include "telling/contexts_advice.h"
 #include "telling/contexts_evidence.h"
+#include "telling/proven_evidence.h"
 #include "telling/share_sentences.h"
 #include "telling/size_sentences.h"
 
@@ -145,6 +146,7 @@ plh_contexts_evidence_say(PlhSaid *said, const PlhFinding *finding, const PlhPro
 		.bytes = plh_words_size(family->bytes),
 		.title = plh_account_title(family, image)
 	};
+	bool		are_lost;
 
 	if (family->family != NULL)
 		plh_sentences_say(said, PLH_SAYS_contexts, image->alive, &fields);
@@ -155,12 +157,13 @@ plh_contexts_evidence_say(PlhSaid *said, const PlhFinding *finding, const PlhPro
 		PLH_SAY(said, image->alive, contexts_added,.count = finding->contexts.late_contexts,
 				.bytes = plh_words_size(finding->late_bytes),
 				.since = plh_words_time(family->early_at));
+	are_lost = plh_proven_evidence_say_contexts(said, finding, image);
 	plh_contexts_evidence_say_examples(said, family->exemplified, image);
 	say_locks(said, family, image);
 	say_emptiness(said, finding, image);
 	if (finding->kind == PLH_KIND_DECODING)
 		say_decoding(said, finding, image, origin);
-	else
+	else if (!are_lost || family->family != NULL)
 		say_family(said, family, image);
 }
 

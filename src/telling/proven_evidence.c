@@ -7,6 +7,7 @@
 #include "postgres.h"
 
 #include "base/sampling.h"
+#include "judge/process_kind.h"
 #include "reader/database_text.h"
 #include "report/words.h"
 #include "telling/proven_evidence.h"
@@ -63,6 +64,12 @@ plh_proven_evidence_path(const PlhFinding *finding)
 }
 
 static bool
+is_current(TimestampTz proven_at, const PlhFinding *finding)
+{
+	return finding->counted_at - proven_at <= MOMENT_US;
+}
+
+static bool
 is_all(const Telling *telling, int64 bytes)
 {
 	return bytes >= ALL_PART * telling->all_bytes;
@@ -76,10 +83,16 @@ is_little(const Telling *telling, int64 bytes)
 
 /* The beginning of a sentence on what is lost, with the moment where that is another one. */
 static const char *
-nothing_points(const Telling *telling)
+nothing_points(bool is_now, TimestampTz at, bool alive)
 {
-	return telling->is_now ? PLH_PHRASE(telling->alive, nothing_points) :
-		PLH_PHRASE(telling->alive, nothing_pointed,.since = plh_words_time(telling->proven->at));
+	return is_now ? PLH_PHRASE(alive, nothing_points) :
+		PLH_PHRASE(alive, nothing_pointed,.since = plh_words_time(at));
+}
+
+static const char *
+nothing_of_it(const Telling *telling)
+{
+	return nothing_points(telling->is_now, telling->proven->at, telling->alive);
 }
 
 static void
@@ -90,7 +103,7 @@ say_lost(const Telling *telling)
 	double		error = plh_sampling_error_bytes(proven->lost_variance, proven->lost_bytes,
 												 proven->lost_samples);
 	const PlhFields fields = {
-		.what = nothing_points(telling),
+		.what = nothing_of_it(telling),
 		.bytes = plh_words_estimate(bytes, (int64) Min(error, (double) bytes))
 	};
 
@@ -105,7 +118,7 @@ say_loose(const Telling *telling)
 {
 	int64		bytes = telling->proven->resettable_bytes;
 	const PlhFields fields = {
-		.what = nothing_points(telling),.bytes = plh_words_size(bytes)
+		.what = nothing_of_it(telling),.bytes = plh_words_size(bytes)
 	};
 	PlhSentence sentence = PLH_SAYS_loose_part;
 
@@ -171,7 +184,7 @@ plh_proven_evidence_say(PlhSaid *said, const PlhFinding *finding, bool alive)
 		.holder = plh_proven_evidence_holder(finding),.path = plh_proven_evidence_path(finding),
 		.all_bytes = plh_finding_subject(finding) == PLH_SUBJECT_SITE ?
 		finding->sites.left_bytes : finding->bytes,
-		.is_now = proven != NULL && finding->counted_at - proven->at <= MOMENT_US
+		.is_now = proven != NULL && is_current(proven->at, finding)
 	};
 
 	if (proven == NULL)
@@ -180,4 +193,20 @@ plh_proven_evidence_say(PlhSaid *said, const PlhFinding *finding, bool alive)
 	say_loose(&telling);
 	say_reached(&telling);
 	say_unproven(&telling);
+}
+
+bool
+plh_proven_evidence_say_contexts(PlhSaid *said, const PlhFinding *finding,
+								 const PlhProfileImage *image)
+{
+	const PlhFamilyAccount *family = finding->contexts.family;
+	PlhProvenContexts proven = plh_proven_contexts(image, family->largest_name);
+	const PlhFields fields = {
+		.what = nothing_points(is_current(proven.at, finding), proven.at, image->alive),
+		.count = proven.lost,.noun = plh_process_kind_noun(image)
+	};
+
+	if (proven.lost > LITTLE_PART * family->contexts)
+		plh_sentences_say(said, PLH_SAYS_lost_contexts, image->alive, &fields);
+	return proven.lost >= ALL_PART * family->contexts;
 }

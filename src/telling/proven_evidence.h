@@ -19,3 +19,7 @@ extern const char *plh_proven_evidence_holder(const PlhFinding *finding);
 extern const char *plh_proven_evidence_path(const PlhFinding *finding);
 
 extern void plh_proven_evidence_say(PlhSaid *said, const PlhFinding *finding, bool alive);
+
+/* How many of the contexts are lost that the finding is about.  Returns whether all are. */
+extern bool plh_proven_evidence_say_contexts(PlhSaid *said, const PlhFinding *finding,
+											 const PlhProfileImage *image);

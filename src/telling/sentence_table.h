@@ -231,6 +231,9 @@ SENTENCE(loose_part, "the same of a part",
 SENTENCE(loose_more, "the same, and another part is lost for good",
 		 "{what} to another {bytes} of it, but a reset of its memory context frees that.",
 		 "{what} to another {bytes} of it, but a reset of its memory context would have freed that.")
+SENTENCE(lost_contexts, "a proof says that contexts are lost as a whole",
+		 "{what} to {count} of these contexts: no code can use or delete those before the {noun} ends.",
+		 "{what} to {count} of these contexts: no code could use or delete those before the {noun} ended.")
 SENTENCE(reached_all, "a proof says who holds it",
 		 "All of it can be reached from {who}.", "All of it could be reached from {who}.")
 SENTENCE(reached_part, "the same of a part",

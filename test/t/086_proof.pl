@@ -54,6 +54,7 @@ my @lost = (
 	[ 'leak_slab(3000)', 'leaker slab', '64 bytes%', 3000, 64, 'resettable' ],
 	[ 'leak_child(200, 3000)', 'leaker child', '256 bytes%', 3000, 256, 'resettable' ],
 	[ 'leak_contexts(200, 3000)', 'leaker leaked context', '256 bytes%', 3000, 256 ],
+	[ 'leak_empty_contexts(3000)', 'leaker empty context', 'memory context', 3000, 1024 ],
 	[ 'leak_moved_contexts(200, 3000)', 'leaker moved context', '256 bytes%', 3000, 256 ],
 	[ 'leak_at_depth(20, 200, 3000)', 'TopMemoryContext', '256 bytes%', 3000, 256 ],
 	[ 'leak_ring(200, 3000)', 'TopMemoryContext', '256 bytes%', 3000, 256 ]);
@@ -119,6 +120,13 @@ $session->quit;
 ($session, $pid) = session_after('SELECT 1');
 is($node->safe_psql('postgres', "SELECT coalesce(sum(lost_bytes - resettable_bytes), 0) FROM pg_leakhunt_proof($pid) WHERE lifetime = 'session'"),
 	'0', 'a fresh session has lost nothing');
+
+# Of contexts that are lost as a whole the explanation says so.
+$session->query_safe($_) for ('SELECT leak_contexts(200, 75000)', 'SELECT pg_sleep(0.3)') x 2;
+$node->safe_psql('postgres', "SELECT count(*) FROM pg_leakhunt_proof($pid)");
+like($node->safe_psql('postgres', "SELECT explanation FROM pg_leakhunt_explain($pid)"),
+	qr/othing point(?:s|ed) to (?:149999|150000) of these contexts: no code can use or delete those before the session ends\.\n/,
+	'contexts that are lost as a whole are told');
 
 # Nobody sees what chunks say with redact, and who may not see the session sees nothing.
 $session->query_safe("SELECT leak_named_context('chunks may say this ' || i, 100) FROM generate_series(1, 50) i");

@@ -386,6 +386,30 @@ test_known_contexts(void)
 	ok_unbroken(broken, "a context can be reset whose address somebody has, and those below it");
 }
 
+/* Contexts below the first one, by what becomes of them. */
+static void
+test_lost_contexts(void)
+{
+	const char *broken = NULL;
+	Size		lost_at;
+	Size		above_at;
+	PlhHeapLasting lasting = {{BASE}};
+
+	(void) make_set(0, 1);
+	lost_at = used;
+	(void) make_set(0, 2);
+	make_root(BASE + make_set(0, 2));
+	above_at = used;
+	(void) make_set(0, 1);
+	make_root(BASE + make_set(above_at, 1));
+	REQUIRE(broken, look() && contexts.count == 5);
+	plh_heap_known_follow(&contexts);
+	for (uint32 i = 0; i < contexts.count; i++)
+		REQUIRE(broken, plh_heap_known_is_lost(&contexts, &lasting, i) ==
+				(contexts.list[i].address == BASE + lost_at));
+	ok_unbroken(broken, "a context is lost unless somebody has it, or a chunk in it or below it");
+}
+
 /* What is not as it must be holds all. */
 static void
 test_damage(void)
@@ -442,8 +466,8 @@ test_heap(void)
 	for (int i = 0; i < lengthof(versions); i++)
 	{
 		void		(*const tests[]) (void) = {
-			test_pointers, test_other_kinds, test_headers, test_known_contexts, test_damage,
-			test_sums
+			test_pointers, test_other_kinds, test_headers, test_known_contexts,
+			test_lost_contexts, test_damage, test_sums
 		};
 
 		for (int test = 0; test < lengthof(tests); test++)
