@@ -22,6 +22,9 @@ _LOST = """
 # Where samples have not seen the chunks come, as in a context that is moved when it is complete.
 UNKNOWN = "[call site not known]"
 
+# What the proof calls contexts that are lost as a whole.
+_CONTEXT = "memory context"
+
 
 def prove(questions, pid):
     """Returns what that session has lost, by call site, and by kind; None if it could not be
@@ -48,5 +51,8 @@ def _gain(before, after):
 
 def _finding(key, gain):
     stack, context, lifetime, kind = key
+    if stack == UNKNOWN and kind == _CONTEXT:
+        return growth.Finding((growth.CONTEXTS, context, lifetime), [gain[0]], [gain[1]],
+                              growth.Site(context, growth.CONTEXTS), is_lost=True)
     site = growth.Site(context, f"{UNKNOWN}, {kind}" if stack == UNKNOWN else None)
     return growth.Finding((stack, context, lifetime), [gain[0]], [gain[1]], site, is_lost=True)

@@ -81,16 +81,29 @@ def _of_finding(finding, source, file):
 
 def _what_leaks(finding):
     site = finding.site
+    if finding.is_lost:
+        return f"{_what_is_lost(finding)} lost, nothing points to {_it(finding)}: {_of(site)}"
     if site.function == growth.CONTEXTS:
         return (f"{_amount(finding.count, 'memory context', 'memory contexts')} per run: "
                 f"{site.context}, in which nothing is allocated")
-    if finding.is_lost:
-        return (f"{plural(finding.bytes[0], 'byte', 'bytes')} in "
-                f"{plural(finding.count[0], 'chunk', 'chunks')} lost, nothing points to "
-                f"{'it' if finding.count[0] == 1 else 'them'}: {site.function}")
     same = ", the same each time" if len(set(finding.bytes)) == 1 else ""
     return (f"{_amount(finding.bytes, 'byte', 'bytes')} in "
             f"{_amount(finding.count, 'chunk', 'chunks')} per run{same}: {site.function}")
+
+
+def _what_is_lost(finding):
+    if finding.site.function == growth.CONTEXTS:
+        return plural(finding.count[0], "memory context", "memory contexts")
+    return (f"{plural(finding.bytes[0], 'byte', 'bytes')} in "
+            f"{plural(finding.count[0], 'chunk', 'chunks')}")
+
+
+def _it(finding):
+    return "it" if finding.count[0] == 1 else "them"
+
+
+def _of(site):
+    return site.context if site.function == growth.CONTEXTS else site.function
 
 
 def _of_interest(stack):

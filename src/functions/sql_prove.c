@@ -99,7 +99,7 @@ reason_of(const PlhProof *proof)
 		case PLH_PROOF_NO_MEMORY:
 			return "Its memory did not suffice.";
 		case PLH_PROOF_NO_TIME:
-			return "It has taken more time of a processor than it may.";
+			return "It has taken more time than it may.";
 		case PLH_PROOF_UNKNOWN_LAYOUT:
 			return "Memory contexts do not look as they do in this version of PostgreSQL, as in a server that was built with assertions.";
 		default:

@@ -36,6 +36,7 @@ plh_heap_mark_start(PlhHeapMark *mark, PlhHeapContexts *contexts)
 	mark->has_overflowed = false;
 	mark->is_observer = false;
 	mark->is_following = false;
+	mark->is_at_work = false;
 	mark->has_failed = false;
 	mark->unreadable_pages = 0;
 	return mark->waiting != NULL;
@@ -59,7 +60,7 @@ may_be_pointer(const PlhHeapIndex *index, uint64 word)
 static void
 know_context(PlhHeapMark *mark, const PlhHeapBlock *block, uintptr_t address)
 {
-	if (block->whole == address && block->flags & PLH_HEAP_KEEPER &&
+	if (block->flags & PLH_HEAP_KEEPER && address < block->start &&
 		(!mark->is_observer || mark->is_following))
 		mark->contexts->list[block->context].flags |= PLH_HEAP_KNOWN;
 }
@@ -75,7 +76,8 @@ wait_with(PlhHeapMark *mark, uintptr_t chunk)
 
 /*
  * The end of a block is that of its last chunk, too, but may be where the next block begins.  Its
- * first bytes are no chunk.
+ * first bytes are no chunk.  Where the block's mapping ends as well, the address is rather that of
+ * the next mapping.
  */
 static inline bool
 find_chunk(PlhHeapMark *mark, uintptr_t address, PlhHeapChunk *chunk)
@@ -90,6 +92,7 @@ find_chunk(PlhHeapMark *mark, uintptr_t address, PlhHeapChunk *chunk)
 	}
 	block = plh_heap_index_block(mark->index, address - 1);
 	return block != NULL && block->end == address &&
+		!plh_heap_memory_ends_at(mark->contexts->memory, address) &&
 		plh_heap_index_chunk(mark->index, block, address, chunk);
 }
 
@@ -183,9 +186,11 @@ plh_heap_mark_word(PlhHeapMark *mark, uintptr_t place, uint64 word)
 	if (!may_be_pointer(mark->index, address) || !find_chunk(mark, address, &chunk) ||
 		plh_heap_index_is_found(mark->index, &chunk))
 		return;
+	mark->is_at_work = true;
 	position.root = mark->root_of(mark->arg, place);
 	look_at(mark, word, &position);
 	follow(mark, position.root, chunk.start);
+	mark->is_at_work = false;
 }
 
 static void
@@ -235,7 +240,7 @@ plh_heap_mark_range(PlhHeapMark *mark, uintptr_t from, const char *bytes, Size l
 					  Min(length - at, rest + (at_each_byte ? sizeof(uint64) - 1 : 0)), step))
 		{
 			mark->unreadable_pages++;
-			mark->has_failed = mark->is_following;
+			mark->has_failed = mark->is_at_work;
 		}
 		at += rest;
 	}

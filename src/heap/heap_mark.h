@@ -31,6 +31,7 @@ typedef struct PlhHeapMark
 								 * notes contexts and does nothing to them */
 	bool		is_observer;	/* its variables are looked at */
 	bool		is_following;
+	bool		is_at_work;		/* with what a root points to */
 	bool		has_failed;		/* a chunk could not be read */
 	uint64		unreadable_pages;	/* of roots: nobody can read them */
 	void		(*found) (void *arg, const PlhHeapFound *found);

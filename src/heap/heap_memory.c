@@ -13,27 +13,47 @@
 #define MAPS_BYTES ((Size) 16 * 1024 * 1024)
 
 static bool
+begins_with(const char *path, const char *begin)
+{
+	return strncmp(path, begin, strlen(begin)) == 0;
+}
+
+static bool
 is_device(const char *path)
 {
-	return strcmp(path, "[vdso]") == 0 || strncmp(path, "[vvar", 5) == 0 ||
+	return strcmp(path, "[vdso]") == 0 || begins_with(path, "[vvar") ||
 		strcmp(path, "[vsyscall]") == 0;
 }
 
+/* Memory that has a path without a file of that name. */
+static bool
+is_anonymous(const PlhMapping *mapping)
+{
+	return mapping->path[0] != '/' || begins_with(mapping->path, "/memfd:") ||
+		begins_with(mapping->path, "/dev/zero") || begins_with(mapping->path, "/SYSV") ||
+		begins_with(mapping->path, "/anon_hugepage");
+}
+
 /*
- * Memory that is shared is no root: it is other processes', too, for which an address of this one
- * means nothing.
+ * A file that is shared is other processes', too, for which an address of this one means nothing.
+ * Other shared memory may be mapped twice by one process, as heaps and code of languages are; that
+ * of the server was taken out of the copy.
  */
+static bool
+is_of_others(const PlhMapping *mapping)
+{
+	return mapping->is_shared && !is_anonymous(mapping);
+}
+
 static uint32
 flags_of(const PlhMapping *mapping)
 {
 	uint32		flags = 0;
 
-	if (mapping->is_shared)
-		return 0;
-	if (mapping->is_writable)
+	if (mapping->is_writable || is_anonymous(mapping))
 		flags |= PLH_HEAP_ROOT;
-	else if (mapping->path[0] == '\0' || strncmp(mapping->path, "/memfd:", 7) == 0)
-		flags |= PLH_HEAP_ROOT | (mapping->is_executable ? PLH_HEAP_CODE : 0);
+	if (mapping->is_executable && is_anonymous(mapping))
+		flags |= PLH_HEAP_CODE;
 	if (mapping->is_executable)
 		flags |= PLH_HEAP_RUNS;
 	if (strcmp(mapping->path, "[stack]") == 0)
@@ -72,7 +92,7 @@ plh_heap_memory_own(PlhHeapMemory *memory)
 	};
 	while (plh_mappings_next(&rest, &mapping))
 	{
-		if (!mapping.is_readable || mapping.is_shared || is_device(mapping.path))
+		if (!mapping.is_readable || is_of_others(&mapping) || is_device(mapping.path))
 			continue;
 		if (memory->count == MAX_SEGMENTS)
 			return false;
@@ -156,6 +176,14 @@ find_segment(PlhHeapMemory *memory, uintptr_t address)
 		return NULL;
 	memory->last = low;
 	return &memory->segments[low];
+}
+
+bool
+plh_heap_memory_ends_at(PlhHeapMemory *memory, uintptr_t address)
+{
+	const PlhHeapSegment *segment = find_segment(memory, address - 1);
+
+	return segment != NULL && segment->end == address;
 }
 
 /* Segments of one kind may lie side by side, where the kernel lists them apart. */

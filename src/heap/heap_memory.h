@@ -43,6 +43,9 @@ extern bool plh_heap_memory_exclude(PlhHeapMemory *memory, uintptr_t from, uintp
 /* Where these bytes are at hand; NULL: they are not. */
 extern const void *plh_heap_memory_at(PlhHeapMemory *memory, uintptr_t address, Size bytes);
 
+/* Does a segment end at that address? */
+extern bool plh_heap_memory_ends_at(PlhHeapMemory *memory, uintptr_t address);
+
 /* Copy a text, up to its end or that of the room.  Returns false if it can't be read. */
 extern bool plh_heap_memory_text(PlhHeapMemory *memory, uintptr_t address, char *text, Size room);
 

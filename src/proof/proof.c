@@ -140,6 +140,13 @@ plh_proof_begin(void)
 	return child;
 }
 
+/* Registers of other threads are not in the copy: only those of one that runs no code of ours. */
+static bool
+is_main_thread(void)
+{
+	return syscall(SYS_gettid) == getpid();
+}
+
 void
 plh_proof_if_asked(void)
 {
@@ -147,7 +154,8 @@ plh_proof_if_asked(void)
 	uint32		request;
 
 	(void) is_working();
-	if (plh_errands_changed(PLH_ERRAND_PROVE) && !plh_guard_held && CritSectionCount == 0)
+	if (plh_errands_changed(PLH_ERRAND_PROVE) && !plh_guard_held && CritSectionCount == 0 &&
+		is_main_thread())
 	{
 		request = plh_errands_asked(PLH_ERRAND_PROVE);
 		if (request != 0)
@@ -156,11 +164,15 @@ plh_proof_if_asked(void)
 	errno = saved_errno;
 }
 
-/* One that hangs in the kernel is left to init: this process is about to exit. */
+/*
+ * One that hangs in the kernel is left to init: this process is about to exit.  Where that is the
+ * postmaster, as in a container, it takes a child that a signal ended for a crash: so it is asked
+ * to leave (base/detached_child.c).
+ */
 static void
 kill_child(void)
 {
-	(void) kill(state.child, SIGKILL);
+	(void) kill(state.child, SIGUSR1);
 	for (int tries = 0; tries < KILL_TRIES && is_working(); tries++)
 		pg_usleep(KILL_PAUSE_US);
 	state.child = 0;

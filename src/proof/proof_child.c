@@ -40,6 +40,9 @@ StaticAssertDecl(PLH_MARK == PLH_HEAP_METHOD_MARK, "chunks that are samples woul
 #define LEAST_SECONDS 20
 #define SECONDS_PER_GB 20
 
+/* Its priority is the lowest: on a busy machine it takes so many times as long by the clock. */
+#define CLOCK_TIMES 30
+
 /* Its memory is some 5% of what it looks at; reserved is more, for what might come. */
 #define ADDED_BYTES (UINT64CONST(64) * 1024 * 1024 * 1024)
 
@@ -195,7 +198,7 @@ prove(PlhProofGroups *groups)
 	if (proof == NULL)
 		end_without(PLH_PROOF_NO_MEMORY, errno);
 	fill_head(proof);
-	_exit(write_file(proof, bytes) ? 0 : 2);
+	_exit(write_file(proof, bytes) ? 0 : 1);
 }
 
 void
@@ -214,6 +217,8 @@ plh_proof_child_run(const PlhProof *head, const int64 *stopped, const char *dire
 	if (groups == NULL)
 		end_without(PLH_PROOF_NO_MEMORY, errno);
 	signal(SIGXCPU, end_of_time);
+	signal(SIGALRM, end_of_time);
+	alarm(CLOCK_TIMES * (LEAST_SECONDS + SECONDS_PER_GB * (begun.private_bytes >> 30)));
 	plh_detached_child_limit_cpu(LEAST_SECONDS + SECONDS_PER_GB * (begun.private_bytes >> 30));
 	(void) setpriority(PRIO_PROCESS, 0, 19);
 

@@ -290,3 +290,11 @@ plh_machine_memory_use(PlhMemoryUse *use)
 		read_machine(use);
 	return use->used_bytes > 0;
 }
+
+int64
+plh_machine_memory_to_promise(void)
+{
+	if (number_in("/proc/sys/vm/overcommit_memory", "") != 2)
+		return PG_INT64_MAX;
+	return Max(machine_number("CommitLimit") - machine_number("Committed_AS"), 0);
+}

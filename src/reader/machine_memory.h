@@ -37,3 +37,6 @@ typedef struct PlhMemoryUse
 /* Each returns false if the kernel does not tell it. */
 extern bool plh_machine_memory_read(PlhMachineMemory *memory);
 extern bool plh_machine_memory_use(PlhMemoryUse *use);
+
+/* What the kernel may still promise to processes, where it promises no more than there is. */
+extern int64 plh_machine_memory_to_promise(void);

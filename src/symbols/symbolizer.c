@@ -116,10 +116,8 @@ stop_symbolizer(PlhSymbolizer *symbolizer)
 	waited = waitpid(symbolizer->pid, &status, WNOHANG);
 	if (waited == 0)
 	{
-		(void) kill(symbolizer->pid, SIGKILL);
+		(void) kill(symbolizer->pid, SIGUSR1);
 		status = reap(symbolizer->pid);
-		if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-			status = 0;
 	}
 	symbolizer->pid = 0;
 	return status;

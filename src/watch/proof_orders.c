@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/fork.h"
+#include "base/process_facts.h"
 #include "base/settings.h"
 #include "process/profile_directory.h"
 #include "reader/machine_memory.h"
@@ -51,9 +52,11 @@ static PLH_SURVIVES_FORK struct
 	int64		wanted_finding_bytes;
 	int64		wanted_begun_bytes;
 	int64		wanted_memory;	/* of that process */
-	PlhWatchedProcess *wanted;
 
 	int			ordered_pid;	/* 0: none */
+	uint32		request;
+	int64		ordered_finding_bytes;
+	int64		ordered_begun_bytes;
 	uint64		ordered_start;
 	TimestampTz ordered_at;
 	int64		next_us;		/* the next order may be given then, monotonic */
@@ -99,7 +102,6 @@ plh_proof_orders_want(PlhWatchedProcess *process, const PlhProfileImage *image,
 	state.wanted_finding_bytes = finding_bytes;
 	state.wanted_begun_bytes = begun_bytes;
 	state.wanted_memory = header->own_bytes;
-	state.wanted = process;
 }
 
 static void
@@ -108,14 +110,35 @@ pause_for(int64 used_us)
 	state.next_us = plh_clock_us(CLOCK_MONOTONIC) + plh_keeper_time(used_us * PROCESSOR_PART);
 }
 
-/* Is the process proven?  Then its child is not to stay as a zombie, and it is worth a look. */
+/* What was ordered is not worth it again before it has grown. */
+static void
+note_order(void)
+{
+	PlhWatchedProcess *process = plh_watched_processes_known(state.ordered_pid);
+
+	if (process == NULL)
+		return;
+	process->proven_bytes = Max(process->proven_bytes, state.ordered_finding_bytes);
+	process->unproven_bytes = Max(process->unproven_bytes, state.ordered_begun_bytes);
+}
+
+/*
+ * Is the process proven?  Then its child is not to stay as a zombie, and it is worth a look.  One
+ * that could not fork may be able to when it is ordered again.
+ */
 static void
 follow_up(void)
 {
 	const PlhProof *proof;
+	bool		has_answered;
+	bool		is_at_work;
+	int64		child = 0;
 
 	if (state.ordered_pid == 0)
 		return;
+	has_answered = plh_errands_is_done(PLH_ERRAND_PROVE, state.ordered_pid, state.request, &child);
+	is_at_work = has_answered ? child > 0 && plh_process_facts_rss_anon_bytes((int) child) >= 0 :
+		GetCurrentTimestamp() - state.ordered_at < plh_keeper_time(PATIENCE_US);
 	proof = plh_proof_file_read(plh_profile_directory_path(), state.ordered_pid,
 								state.ordered_start);
 	if (proof != NULL && proof->at >= state.ordered_at)
@@ -123,8 +146,10 @@ follow_up(void)
 		pause_for(proof->fork_us + proof->child_us);
 		plh_watched_processes_look_again(state.ordered_pid);
 	}
-	else if (GetCurrentTimestamp() - state.ordered_at < plh_keeper_time(PATIENCE_US))
+	else if (is_at_work)
 		return;
+	if (child >= 0)
+		note_order();
 	(void) SendProcSignal(state.ordered_pid, PLH_DOORBELL, -1);
 	state.ordered_pid = 0;
 }
@@ -133,25 +158,25 @@ follow_up(void)
 static bool
 has_room(void)
 {
+	int64		needed = state.wanted_memory + state.wanted_memory / ROOM_PART;
 	PlhMachineMemory memory;
 
-	return !plh_machine_memory_read(&memory) ||
-		memory.available_bytes / ROOM_PART > state.wanted_memory / ROOM_PART + state.wanted_memory;
+	return plh_machine_memory_to_promise() > ROOM_PART * needed &&
+		(!plh_machine_memory_read(&memory) || memory.available_bytes > ROOM_PART * needed);
 }
 
 static void
 order(void)
 {
-	uint32		request = plh_errands_ask(PLH_ERRAND_PROVE, state.wanted_pid);
-
-	state.wanted->proven_bytes = Max(state.wanted->proven_bytes, state.wanted_finding_bytes);
-	state.wanted->unproven_bytes = Max(state.wanted->unproven_bytes, state.wanted_begun_bytes);
-	pause_for(LEAST_US + (state.wanted_memory >> 20) * GB_US / 1024);
-	if (request == 0 || SendProcSignal(state.wanted_pid, PLH_DOORBELL, -1) != 0)
+	state.request = plh_errands_ask(PLH_ERRAND_PROVE, state.wanted_pid);
+	if (state.request == 0 || SendProcSignal(state.wanted_pid, PLH_DOORBELL, -1) != 0)
 		return;
+	pause_for(LEAST_US + (state.wanted_memory >> 20) * GB_US / 1024);
 	state.ordered_pid = state.wanted_pid;
 	state.ordered_start = state.wanted_start;
 	state.ordered_at = GetCurrentTimestamp();
+	state.ordered_finding_bytes = state.wanted_finding_bytes;
+	state.ordered_begun_bytes = state.wanted_begun_bytes;
 }
 
 void

@@ -129,7 +129,7 @@ plh_watched_processes_note_finding(PlhWatchedProcess *process, uint64 key, int64
 void
 plh_watched_processes_order(int pid, uint64 key, int64 bytes)
 {
-	PlhWatchedProcess *process = hash_search(processes, &pid, HASH_FIND, NULL);
+	PlhWatchedProcess *process = plh_watched_processes_known(pid);
 
 	if (process == NULL)
 		return;
@@ -139,11 +139,16 @@ plh_watched_processes_order(int pid, uint64 key, int64 bytes)
 		process->awaits = true;
 }
 
+PlhWatchedProcess *
+plh_watched_processes_known(int pid)
+{
+	return processes == NULL ? NULL : hash_search(processes, &pid, HASH_FIND, NULL);
+}
+
 void
 plh_watched_processes_look_again(int pid)
 {
-	PlhWatchedProcess *process = processes == NULL ? NULL :
-		hash_search(processes, &pid, HASH_FIND, NULL);
+	PlhWatchedProcess *process = plh_watched_processes_known(pid);
 
 	if (process != NULL)
 		process->awaits = true;

@@ -63,6 +63,9 @@ extern bool plh_watched_processes_note_finding(PlhWatchedProcess *process, uint6
 /* A finding of so many bytes is being told; with 0, it is to be told at the next look. */
 extern void plh_watched_processes_order(int pid, uint64 key, int64 bytes);
 
+/* NULL: it is not known. */
+extern PlhWatchedProcess *plh_watched_processes_known(int pid);
+
 /* Judge a process at the next look, whatever its figures are. */
 extern void plh_watched_processes_look_again(int pid);
 

@@ -93,6 +93,13 @@ class Losses(unittest.TestCase):
         self.assertEqual([one[0] for one in self.found([], [kind, ("7", "moved", None, 200, 2)])],
                          ["7"])
 
+    def test_contexts_that_are_lost_are_told_where_nothing_else_of_them_is(self):
+        context = (None, "empty", "memory context", 2048, 2)
+        self.assertEqual(self.found([], [context]),
+                         [(growth.CONTEXTS, "empty", [2048], [2], True)])
+        self.assertEqual([one[0] for one in self.found([], [context, ("7", "empty", None, 8, 1)])],
+                         ["7"])
+
     def test_a_session_that_cannot_be_proven_has_lost_what_nobody_knows(self):
         self.assertIsNone(losses.prove(fakes.Questions(proofs=[None]), 100))
         self.assertEqual(self.proven(), {})

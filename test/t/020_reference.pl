@@ -12,7 +12,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $top = "$FindBin::RealBin/../..";
-my $node = new_server('main');
+# with what others leave out
+my $node = new_server('main', "pg_leakhunt.proof_max_memory = '1GB'\n");
 
 # The cells of a line of a table; none where it is no such line.
 sub cells
