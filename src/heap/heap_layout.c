@@ -21,7 +21,7 @@ static const PlhHeapLayout layout_15 = {
 
 static const PlhHeapLayout layout_16 = {
 	.major = 16,.tags = OWN_TAGS,.method_bits = 3,
-	.generation_blocks = 120,.generation_block_size = 24,.generation_block_free = 36,
+	.generation_blocks = 136,.generation_block_size = 24,.generation_block_free = 36,
 	.generation_block_used = 40,.generation_block_bytes = 56,
 	.slab_blocks = 104,.slab_block_node = 32,.slab_block_bytes = 48
 };
