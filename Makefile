@@ -34,14 +34,24 @@ MALLOC_OBJS = \
 	src/preload/environment.o \
 	src/preload/pg_leakhunt_malloc.o
 
-# The program that reads logs, of the files that it takes from the module, and which needs no
-# server: its own folder has what these files need of one.
-LOOK_SOURCES = $(wildcard src/look/*.c) $(wildcard src/statistics/*.c) \
+# The program that looks at processes and logs, of the files that it takes from the module, and
+# which needs no server: its own folder has what these files need of one.
+LOOK_SOURCES = $(wildcard src/look/*.c) $(wildcard src/statistics/*.c) $(wildcard src/heap/*.c) \
+	src/base/mappings.c \
+	src/base/process_facts.c \
 	src/base/size_units.c \
+	src/base/whole_io.c \
 	src/judge/account.c \
 	src/judge/family.c \
 	src/profile/profile_image.c \
+	src/profile/proof_image.c \
 	src/profile/statement_tokens.c \
+	src/proof/node_name.c \
+	src/proof/proof_groups.c \
+	src/proof/proof_holdings.c \
+	src/proof/proof_texts.c \
+	src/proof/proof_told.c \
+	src/proof/proof_words.c \
 	src/reader/database_text.c \
 	src/reader/profile_builder.c \
 	src/reader/redaction.c \
@@ -386,7 +396,7 @@ $(GENERATED_STRINGS):
 	(echo 'static const char $(basename $(notdir $@))[] ='; cat $^ | sed 's/\\/\\\\/g; s/"/\\"/g; s/.*/"&\\n"/'; echo ';') >$@
 
 # The names of the server's node types, which are in one file or in the other.
-src/proof/node_name.o src/proof/node_name.bc: src/proof/node_names.h
+src/proof/node_name.o src/proof/node_name.bc src/look/objects/proof/node_name.o: src/proof/node_names.h
 src/proof/node_names.h: .built_for_server
 	cat $(wildcard $(includedir_server)/nodes/nodes.h $(includedir_server)/nodes/nodetags.h) | \
 		sed -n 's/^\tT_\([A-Za-z0-9_]*\).*/NODE_NAME(\1)/p' | grep -v '(Invalid)' >$@

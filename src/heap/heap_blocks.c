@@ -55,6 +55,15 @@ is_chunk_of(const Walk *walk, uint64 mask, int method, uintptr_t header, uintptr
 		 PLH_HEAP_CHUNK_OFFSET(mask) == header - block);
 }
 
+/* Is the header of the context no part of a block? */
+static bool
+lies_alone(const Walk *walk)
+{
+	return walk->context->kind == PLH_HEAP_SLAB ||
+		(walk->context->kind == PLH_HEAP_GENERATION &&
+		 walk->contexts->layout->generation_context_bytes != 0);
+}
+
 /*
  * Add a block whose chunks begin behind its header, and note what it adds to the context.  A keeper
  * lies behind the context in the same memory.  NULL: it can't be.
@@ -64,7 +73,7 @@ add_block(Walk *walk, uintptr_t block, Size header_bytes, uintptr_t used, uintpt
 		  Size chunk_header)
 {
 	uintptr_t	context = walk->context->address;
-	bool		is_keeper = walk->context->kind != PLH_HEAP_SLAB && block > context &&
+	bool		is_keeper = !lies_alone(walk) && block > context &&
 		block < context + PLH_HEAP_KEEPER_WITHIN;
 	uintptr_t	whole = is_keeper ? context : block;
 	PlhHeapBlock added = {
@@ -267,9 +276,12 @@ visit_generation_block(Walk *walk, uintptr_t block)
 static bool
 walk_generation(Walk *walk)
 {
-	return walk_ring(walk, walk->context->address + walk->contexts->layout->generation_blocks, 0,
+	const PlhHeapLayout *layout = walk->contexts->layout;
+
+	return walk_ring(walk, walk->context->address + layout->generation_blocks, 0,
 					 visit_generation_block) &&
-		adds_up(walk);
+		adds_up(walk) && (layout->generation_context_bytes == 0 ||
+						  add_header(walk, layout->generation_context_bytes));
 }
 
 /* Chunks of a bump context have no headers: all of them are held. */

@@ -66,6 +66,7 @@ typedef struct PlhHeapLayout
 
 	/* a generation context and its blocks */
 	uint16		generation_blocks;
+	uint16		generation_context_bytes;	/* 0: it has a block of its own */
 	uint16		generation_block_size;
 	uint16		generation_block_free;	/* number of chunks that are */
 	uint16		generation_block_used;
@@ -82,3 +83,12 @@ typedef struct PlhHeapLayout
 
 /* That of a version; NULL: it is not known. */
 extern const PlhHeapLayout *plh_heap_layout_of(int version_num);
+
+/* The last version whose layout was looked at. */
+#define PLH_HEAP_LAST_MAJOR 19
+
+/*
+ * That of another server than this code was built for, which has other NodeTags: that of an
+ * AllocSet is told, the others follow it.  Returns false if the version is not known.
+ */
+extern bool plh_heap_layout_read(PlhHeapLayout *layout, int version_num, uint32 set_tag);

@@ -18,13 +18,6 @@ begins_with(const char *path, const char *begin)
 	return strncmp(path, begin, strlen(begin)) == 0;
 }
 
-static bool
-is_device(const char *path)
-{
-	return strcmp(path, "[vdso]") == 0 || begins_with(path, "[vvar") ||
-		strcmp(path, "[vsyscall]") == 0;
-}
-
 /* Memory that has a path without a file of that name. */
 static bool
 is_anonymous(const PlhMapping *mapping)
@@ -35,18 +28,25 @@ is_anonymous(const PlhMapping *mapping)
 }
 
 /*
- * A file that is shared is other processes', too, for which an address of this one means nothing.
- * Other shared memory may be mapped twice by one process, as heaps and code of languages are; that
- * of the server was taken out of the copy.
+ * What is shared is other processes', too, for which an address of this one means nothing.  But a
+ * process may map memory of its own twice, as languages do with heaps and code.
  */
 static bool
 is_of_others(const PlhMapping *mapping)
 {
-	return mapping->is_shared && !is_anonymous(mapping);
+	return mapping->is_shared && !begins_with(mapping->path, "/memfd:");
 }
 
-static uint32
-flags_of(const PlhMapping *mapping)
+bool
+plh_heap_memory_counts(const PlhMapping *mapping)
+{
+	return mapping->is_readable && !is_of_others(mapping) &&
+		strcmp(mapping->path, "[vdso]") != 0 && !begins_with(mapping->path, "[vvar") &&
+		strcmp(mapping->path, "[vsyscall]") != 0;
+}
+
+uint32
+plh_heap_memory_flags(const PlhMapping *mapping)
 {
 	uint32		flags = 0;
 
@@ -92,14 +92,14 @@ plh_heap_memory_own(PlhHeapMemory *memory)
 	};
 	while (plh_mappings_next(&rest, &mapping))
 	{
-		if (!mapping.is_readable || is_of_others(&mapping) || is_device(mapping.path))
+		if (!plh_heap_memory_counts(&mapping))
 			continue;
 		if (memory->count == MAX_SEGMENTS)
 			return false;
 		segments[memory->count++] = (PlhHeapSegment)
 		{
 			mapping.from, mapping.to, (const char *) mapping.from, mapping.path,
-				mapping.file_offset, flags_of(&mapping)
+				mapping.file_offset, plh_heap_memory_flags(&mapping)
 		};
 	}
 	return exclude_own(memory);

@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include "base/mappings.h"
+
 /* What a segment is. */
 #define PLH_HEAP_ROOT 0x1		/* private and written to: what it points to
 								 * is held */
@@ -36,6 +38,10 @@ typedef struct PlhHeapMemory
 
 /* This process' own segments.  Returns false if they can't be listed. */
 extern bool plh_heap_memory_own(PlhHeapMemory *memory);
+
+/* For other sources of words: does a mapping count, and what is a segment of it? */
+extern bool plh_heap_memory_counts(const PlhMapping *mapping);
+extern uint32 plh_heap_memory_flags(const PlhMapping *mapping);
 
 /* What lies in a range holds nothing, though it can be read. */
 extern bool plh_heap_memory_exclude(PlhHeapMemory *memory, uintptr_t from, uintptr_t to);

@@ -230,3 +230,19 @@ plh_heap_variables_find(PlhHeapVariables *variables, uintptr_t address, uintptr_
 	*start = variables->bias + variables->list[low - 1].start;
 	return variables->names + variables->list[low - 1].name;
 }
+
+bool
+plh_heap_variables_exported(const char *path, const char *name, uint64 *address)
+{
+	PlhHeapVariables variables = {.path = path};
+
+	if (!read_symbols(&variables, path, SHT_DYNSYM))
+		return false;
+	for (uint32 i = 0; i < variables.count; i++)
+		if (strcmp(variables.names + variables.list[i].name, name) == 0)
+		{
+			*address = variables.list[i].start;
+			return true;
+		}
+	return false;
+}

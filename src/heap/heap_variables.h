@@ -38,3 +38,6 @@ extern bool plh_heap_variables_place(PlhHeapVariables *variables, const char *pa
 /* The variable at an address, and where it begins; NULL: it has no name. */
 extern const char *plh_heap_variables_find(PlhHeapVariables *variables, uintptr_t address,
 										   uintptr_t *start);
+
+/* The address, in the binary's own addresses, of a variable that it exports by that name. */
+extern bool plh_heap_variables_exported(const char *path, const char *name, uint64 *address);

@@ -17,7 +17,7 @@ static const char head[] =
 "<meta charset=\"utf-8\">\n"
 "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
 "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-"<title>pg_leakhunt: what a log says of memory</title>\n"
+"<title>pg_leakhunt: %s</title>\n"
 "<style>\n"
 "body { max-width: 50rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.5 system-ui, sans-serif; color-scheme: light dark; overflow-wrap: anywhere }\n"
 "section { border-top: 1px solid; margin-top: 1.5rem }\n"
@@ -25,7 +25,7 @@ static const char head[] =
 "</style>\n"
 "</head>\n"
 "<body>\n"
-"<h1>What a log says of memory</h1>\n";
+"<h1>%s</h1>\n";
 
 static void
 append_paragraph(StringInfo page, const char *line, Size bytes)
@@ -36,9 +36,9 @@ append_paragraph(StringInfo page, const char *line, Size bytes)
 }
 
 void
-plh_look_page_append(StringInfo page, const char *text)
+plh_look_page_append(StringInfo page, const char *title, const char *text)
 {
-	appendStringInfoString(page, head);
+	appendStringInfo(page, head, title, title);
 	appendStringInfoString(page, "<section>\n");
 	while (*text != '\0')
 	{

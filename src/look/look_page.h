@@ -6,5 +6,5 @@
 
 #include "lib/stringinfo.h"
 
-/* A blank line in the text parts its sections. */
-extern void plh_look_page_append(StringInfo page, const char *text);
+/* A blank line in the text parts its sections.  The title is a constant. */
+extern void plh_look_page_append(StringInfo page, const char *title, const char *text);

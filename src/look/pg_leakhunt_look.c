@@ -1,19 +1,24 @@
 /*
  * pg_leakhunt_look.c
- *	  Says what a text tells of a server's memory: statistics of memory contexts, messages of its
- *	  log, reports of the kernel.
+ *	  Says what a process has in its memory, or what a text tells of a server's memory: statistics
+ *	  of memory contexts, messages of its log, reports of the kernel.
  *
  * It is a program that needs no server, and is no part of the module.  What it says comes from the
  * same files as what the module says (src/statistics, src/telling).
  */
 #include "postgres.h"
 
+#include <fcntl.h>
 #include <getopt.h>
+#include <unistd.h>
 
 #include "mb/pg_wchar.h"
 
+#include "base/whole_io.h"
+#include "look/look_findings.h"
 #include "look/look_page.h"
 #include "reader/redaction.h"
+#include "report/json.h"
 #include "statistics/log_explanation.h"
 
 typedef enum Format
@@ -28,6 +33,7 @@ typedef struct Options
 	bool		is_log;
 	bool		rows_only;
 	bool		redact;
+	bool		no_stop;
 	Format		format;
 } Options;
 
@@ -35,20 +41,24 @@ typedef struct Options
 static PlhLogReading reading;
 
 static const char usage[] =
-"pg_leakhunt_look explains what a log says of a PostgreSQL server's memory.\n"
+"pg_leakhunt_look explains what a PostgreSQL process has in its memory, or what a log says of it.\n"
 "\n"
 "Usage:\n"
+"  pg_leakhunt_look PID\n"
 "  pg_leakhunt_look --log FILE...\n"
 "  pg_leakhunt_look --rows FILE...\n"
 "\n"
+"A process need not have loaded anything.  It stands still while its memory is copied, and\n"
+"nothing is written to it.  Only root and the server's user may look at it.\n"
 "A FILE of - is the standard input.\n"
 "\n"
 "Options:\n"
 "  --log             look for statistics of memory contexts, for messages about memory,\n"
 "                    and for reports of the kernel, in a log or in any other text\n"
 "  --rows            look for rows of pg_backend_memory_contexts only\n"
+"  --no-stop         do not stop the process: what it changes meanwhile is torn\n"
 "  --format FORMAT   text (the default), json or html\n"
-"  --redact          show statements without their literals\n"
+"  --redact          show statements without their literals, and no contents\n"
 "  --version         show the version, and exit\n"
 "  --help            show this, and exit\n";
 
@@ -77,6 +87,7 @@ read_options(int argc, char **argv)
 	static const struct option known[] = {
 		{"log", no_argument, NULL, 'l'},
 		{"rows", no_argument, NULL, 'r'},
+		{"no-stop", no_argument, NULL, 'n'},
 		{"format", required_argument, NULL, 'f'},
 		{"redact", no_argument, NULL, 'x'},
 		{"version", no_argument, NULL, 'V'},
@@ -94,6 +105,9 @@ read_options(int argc, char **argv)
 				break;
 			case 'r':
 				options.rows_only = true;
+				break;
+			case 'n':
+				options.no_stop = true;
 				break;
 			case 'f':
 				options.format = read_format(optarg);
@@ -139,45 +153,131 @@ read_file(const char *name)
 	return is_read;
 }
 
+/* Show what is said of a text or a process.  JSON is complete. */
 static void
-show(const Options *options)
+show(const Options *options, const char *title, const char *text)
 {
-	StringInfoData text;
+	StringInfoData page;
+
+	if (options->format != FORMAT_HTML)
+	{
+		puts(text);
+		return;
+	}
+	initStringInfo(&page);
+	plh_look_page_append(&page, title, text);
+	puts(page.data);
+}
+
+static void
+show_texts(const Options *options)
+{
+	StringInfoData json;
 	PlhSaid		said;
 
-	initStringInfo(&text);
 	if (options->format == FORMAT_JSON)
-		plh_log_explanation_put(&text, &reading, PG_UTF8);
-	else
 	{
-		plh_log_explanation_say(&said, &reading, PG_UTF8);
-		if (options->format == FORMAT_HTML)
-			plh_look_page_append(&text, said.text.data);
-		else
-			text = said.text;
+		initStringInfo(&json);
+		plh_log_explanation_put(&json, &reading, PG_UTF8);
+		show(options, "", json.data);
+		return;
 	}
-	puts(text.data);
+	plh_log_explanation_say(&said, &reading, PG_UTF8);
+	show(options, "What a log says of memory", said.text.data);
+}
+
+static void
+show_process(const Options *options, const PlhLookHeap *heap, const PlhLookFacts *facts)
+{
+	StringInfoData json;
+	PlhSaid		said;
+
+	plh_sentences_begin(&said);
+	plh_log_explanation_say_statistics(&said, &reading, PG_UTF8);
+	plh_look_findings_say(&said, heap, facts);
+	if (options->format != FORMAT_JSON)
+	{
+		show(options, "What a process has in its memory", said.text.data);
+		return;
+	}
+	initStringInfo(&json);
+	plh_json_open(&json, '{');
+	plh_json_put_text(&json, "text", said.text.data);
+	plh_log_explanation_put_members(&json, &reading, PG_UTF8);
+	plh_look_findings_put(&json, heap, facts);
+	plh_json_close(&json, '}');
+	show(options, "", json.data);
+}
+
+/* Where memory is short, this process goes before others: it has a copy of another's. */
+static void
+go_first(void)
+{
+	int			fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	(void) plh_whole_io_write(fd, "1000", 4, PLH_FILE_POSITION);
+	close(fd);
+}
+
+static int
+look_at_process(const Options *options, int pid)
+{
+	static PlhLookHeap heap;
+	PlhLookFacts facts;
+
+	go_first();
+	plh_look_server_check(pid);
+	plh_look_heap_walk(&heap, pid, !options->no_stop);
+	facts = plh_look_findings_ask(pid);
+	plh_look_heap_read(&heap, &reading);
+	plh_look_heap_prove(&heap);
+	show_process(options, &heap, &facts);
+	return 0;
+}
+
+static int
+look_at_texts(const Options *options, int count, char **names)
+{
+	bool		all_read = true;
+
+	for (int i = 0; i < count; i++)
+		all_read &= read_file(names[i]);
+	show_texts(options);
+	return all_read ? 0 : 1;
+}
+
+/* The id of a process that is the only argument; 0: there is none. */
+static int
+read_pid(int count, char **arguments)
+{
+	char	   *end;
+	long		pid = count == 1 ? strtol(arguments[0], &end, 10) : 0;
+
+	return pid > 0 && pid <= PG_INT32_MAX && *end == '\0' ? (int) pid : 0;
 }
 
 int
 main(int argc, char **argv)
 {
 	Options		options = read_options(argc, argv);
-	bool		all_read = true;
+	bool		has_texts = options.is_log || options.rows_only;
+	int			pid = has_texts ? 0 : read_pid(argc - optind, argv + optind);
+	int			status;
 
-	if (!options.is_log && !options.rows_only)
-		fail_usage("what to look at is not told: --log or --rows");
+	if (!has_texts && pid == 0)
+		fail_usage("what to look at is not told: the id of a process, --log or --rows");
 	if (optind == argc)
 		fail_usage("no file is named; - is the standard input");
 	plh_log_reading_begin(&reading, options.rows_only);
-	for (int i = optind; i < argc; i++)
-		all_read &= read_file(argv[i]);
 	plh_redaction_begin(options.redact);
-	show(&options);
+	status = pid != 0 ? look_at_process(&options, pid) :
+		look_at_texts(&options, argc - optind, argv + optind);
 	if (fflush(stdout) != 0)
 	{
 		fprintf(stderr, "pg_leakhunt_look: could not write: %m\n");
 		return 1;
 	}
-	return all_read ? 0 : 1;
+	return status;
 }

@@ -128,6 +128,20 @@ errmsg(const char *format,...)
 	return 0;
 }
 
+/* In a line of its own. */
+int
+errhint(const char *format,...)
+{
+	va_list		args;
+
+	fputs("HINT:  ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	return 0;
+}
+
 int
 errmsg_internal(const char *format,...)
 {

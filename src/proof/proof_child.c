@@ -26,7 +26,7 @@
 #include "profile/proof_name.h"
 #include "profile/shared_directory.h"
 #include "proof/proof_child.h"
-#include "proof/proof_groups.h"
+#include "proof/proof_sites.h"
 #include "proof/proof_told.h"
 #include "sampler/chunk_mark.h"
 #include "sampler/live_samples.h"
@@ -129,7 +129,7 @@ exclude(PlhHeapMemory *memory, const PlhRegion *region)
 
 /* What we note of samples and contexts holds nothing. */
 static bool
-read_memory(PlhHeapMemory *memory, const PlhProofGroups *groups)
+read_memory(PlhHeapMemory *memory)
 {
 	return plh_heap_memory_own(memory) && exclude(memory, plh_live_samples_region()) &&
 		exclude(memory, plh_live_samples_context_region()) &&
@@ -166,14 +166,14 @@ walk_malloc(PlhHeapContexts *contexts)
 
 /* Registers are on the stack, by the caller: what it holds only there is held. */
 static pg_noinline void
-prove(PlhProofGroups *groups)
+prove(PlhProofSites *sites)
 {
 	const PlhHeapLayout *layout = own_layout();
 	PlhHeapMemory memory;
 	PlhHeapIndex index;
 	PlhHeapContexts contexts;
 	PlhHeapMark mark = {
-		.found = plh_proof_groups_found,.arg = groups,.observer = (uintptr_t) &begun
+		.found = plh_proof_sites_found,.arg = sites,.observer = (uintptr_t) &begun
 	};
 	PlhHeapRoots *roots;
 	PlhProof   *proof;
@@ -181,20 +181,20 @@ prove(PlhProofGroups *groups)
 
 	if (layout == NULL)
 		end_without(PLH_PROOF_UNKNOWN_LAYOUT, 0);
-	if (!read_memory(&memory, groups) ||
+	if (!read_memory(&memory) ||
 		!plh_heap_index_start(&index, plh_heap_memory_root_bytes(&memory)))
 		end_without(PLH_PROOF_NO_MEMORY, errno);
 	if (!plh_heap_contexts_walk(&contexts, layout, &memory, &index, (uintptr_t) TopMemoryContext))
 		end_without(PLH_PROOF_UNKNOWN_LAYOUT, 0);
 	if (!walk_malloc(&contexts))
 		end_without(PLH_PROOF_NO_MEMORY, errno);
-	if (!plh_proof_groups_start(groups, &contexts) || !plh_heap_mark_start(&mark, &contexts))
+	if (!plh_proof_sites_start(sites, &contexts) || !plh_heap_mark_start(&mark, &contexts))
 		end_without(PLH_PROOF_NO_MEMORY, errno);
 	roots = plh_heap_roots_mark(&mark, (uintptr_t) __builtin_frame_address(0));
 	if (roots == NULL)
 		end_without(PLH_PROOF_DIED, 0);
-	plh_proof_groups_finish(groups);
-	proof = plh_proof_told_make(groups, roots, &bytes);
+	plh_proof_sites_finish(sites);
+	proof = plh_proof_told_make(&sites->groups, roots, &bytes);
 	if (proof == NULL)
 		end_without(PLH_PROOF_NO_MEMORY, errno);
 	fill_head(proof);
@@ -204,7 +204,7 @@ prove(PlhProofGroups *groups)
 void
 plh_proof_child_run(const PlhProof *head, const int64 *stopped, const char *directory)
 {
-	PlhProofGroups *groups;
+	PlhProofSites *sites;
 	volatile	stack_t signals;
 
 	memcpy(&begun, head, offsetof(PlhProof, groups));
@@ -212,9 +212,9 @@ plh_proof_child_run(const PlhProof *head, const int64 *stopped, const char *dire
 	directory_path = directory;
 
 	/* while the profile is mapped */
-	groups = plh_proof_groups_make();
+	sites = plh_proof_sites_make();
 	plh_detached_child_begin(begun.pid, -1, -1, plh_profile, ADDED_BYTES);
-	if (groups == NULL)
+	if (sites == NULL)
 		end_without(PLH_PROOF_NO_MEMORY, errno);
 	signal(SIGXCPU, end_of_time);
 	signal(SIGALRM, end_of_time);
@@ -230,6 +230,6 @@ plh_proof_child_run(const PlhProof *head, const int64 *stopped, const char *dire
 
 	/* registers that functions keep for their callers go to the stack */
 	__builtin_unwind_init();
-	prove(groups);
+	prove(sites);
 	_exit(0);
 }

@@ -1,104 +1,36 @@
 /*
  * proof_groups.c
- *	  Adds chunks up by call site, and by what they look like, with who holds most of each.
+ *	  Adds chunks up by what they look like, with who holds most of each.
  */
 #include "postgres.h"
 
-#include "nodes/nodes.h"
 #include "utils/memutils.h"
 
-#include "base/compat.h"
 #include "heap/heap.h"
-#include "profile/profile_file.h"
 #include "proof/proof_buckets.h"
 #include "proof/proof_groups.h"
-#include "proof/proof_samples.h"
 #include "proof/proof_words.h"
-#include "sampler/lifetime.h"
 
 #define GROUP_BUCKETS 131072
 
 /* Chunks up to this size are told apart by it, larger ones by the power of two. */
 #define EXACT_BYTES 1024
 
-/* PlhProofIsKey */
-static bool
-is_site(const void *list, uint32 number, const void *key)
+bool
+plh_proof_groups_make(PlhProofGroups *groups)
 {
-	return ((const PlhProofSum *) list)[number].told.site == *(const uint32 *) key;
-}
-
-/* The group of a site, which is new only while the profile is mapped; NULL: there is none. */
-static PlhProofSum *
-group_of_site(PlhProofGroups *groups, uint32 site, bool may_be_new)
-{
-	uint32	   *bucket = plh_proof_bucket(groups->site_buckets, GROUP_BUCKETS, site,
-										  is_site, groups->list, &site);
-
-	if (*bucket == 0)
-	{
-		const PlhSiteRecord *record = (const PlhSiteRecord *) ((char *) plh_profile + site);
-		const PlhStringRecord *name;
-		PlhProofSum *group;
-
-		if (!may_be_new || groups->count == PLH_PROOF_MOST_GROUPS / 2)
-			return NULL;
-		name = (const PlhStringRecord *) ((char *) plh_profile + record->key.context_name);
-		group = &groups->list[groups->count++];
-		group->told.site = site;
-		group->told.born = record->record.born;
-		group->told.lifetime = record->key.lifetime;
-		group->told.context_name = record->key.context_name == 0 ? 0 :
-			plh_proof_texts_add(&groups->texts, name->text);
-		*bucket = groups->count;
-	}
-	return &groups->list[*bucket - 1];
-}
-
-
-static uint32
-end_of_tags(void)
-{
-	return T_AllocSetContext;
-}
-
-PlhProofGroups *
-plh_proof_groups_make(void)
-{
-	PlhProofGroups *groups = plh_heap_reserve(sizeof(PlhProofGroups));
-	uint32		position = 0;
-	PlhProofSample sample;
-
-	if (groups == NULL || !plh_proof_texts_start(&groups->texts) || !plh_proof_samples_start() ||
-		!plh_proof_holdings_start(&groups->holdings))
-		return NULL;
 	groups->list = plh_heap_reserve(PLH_PROOF_MOST_GROUPS * sizeof(PlhProofSum));
 	groups->buckets = plh_heap_reserve(GROUP_BUCKETS * sizeof(uint32));
-	groups->site_buckets = plh_heap_reserve(GROUP_BUCKETS * sizeof(uint32));
-	if (groups->list == NULL || groups->buckets == NULL || groups->site_buckets == NULL)
-		return NULL;
-	groups->tags = (PlhHeapTags)
-	{
-		{
-			T_List, T_IntList, T_OidList, PLH_XID_LIST_TAG
-		}, end_of_tags()
-	};
-	while (plh_proof_samples_next(&position, &sample))
-		if (group_of_site(groups, sample.site, true) != NULL)
-			plh_proof_samples_note(&sample);
-	return groups;
+	return groups->list != NULL && groups->buckets != NULL &&
+		plh_proof_texts_start(&groups->texts) && plh_proof_holdings_start(&groups->holdings);
 }
 
 bool
-plh_proof_groups_start(PlhProofGroups *groups, PlhHeapContexts *contexts)
+plh_proof_groups_start(PlhProofGroups *groups, PlhHeapContexts *contexts,
+					   const PlhProofServer *server)
 {
 	groups->contexts = contexts;
-	groups->lasting = (PlhHeapLasting)
-	{
-		{
-			(uintptr_t) TopMemoryContext, (uintptr_t) CacheMemoryContext
-		}
-	};
+	groups->server = *server;
 	groups->names = plh_heap_reserve(contexts->count * sizeof(uint32));
 	groups->chunk_bytes = plh_heap_reserve(contexts->count * sizeof(int64));
 	groups->lifetimes = plh_heap_reserve(contexts->count);
@@ -108,10 +40,10 @@ plh_proof_groups_start(PlhProofGroups *groups, PlhHeapContexts *contexts)
 }
 
 static PlhLifetime
-lifetime_of(const PlhHeapContext *context)
+lifetime_of(const PlhProofGroups *groups, uint32 context)
 {
-	return context->flags & PLH_HEAP_MALLOC ? PLH_LIFETIME_PROCESS :
-		plh_lifetime_of((MemoryContext) context->address);
+	return groups->contexts->list[context].flags & PLH_HEAP_MALLOC ? PLH_LIFETIME_PROCESS :
+		groups->server.lifetime_of(groups->contexts, context);
 }
 
 /* Names are kept with one added, as 0 stands for one that was not looked at. */
@@ -124,17 +56,17 @@ name_of(PlhProofGroups *groups, uint32 context)
 
 		plh_proof_words_context(groups->contexts, context, name, sizeof(name));
 		groups->names[context] = plh_proof_texts_add(&groups->texts, name) + 1;
-		groups->lifetimes[context] = lifetime_of(&groups->contexts->list[context]);
+		groups->lifetimes[context] = lifetime_of(groups, context);
 	}
 	return groups->names[context] - 1;
 }
 
-static bool
-is_resettable(PlhProofGroups *groups, uint32 context)
+bool
+plh_proof_groups_is_resettable(PlhProofGroups *groups, uint32 context)
 {
 	if (groups->resettable[context] == 0)
 		groups->resettable[context] = 1 + plh_heap_known_is_resettable(groups->contexts,
-																	   &groups->lasting, context);
+																	   &groups->server.lasting, context);
 	return groups->resettable[context] == 2;
 }
 
@@ -210,32 +142,18 @@ static PlhProofSum *
 group_of_chunk(PlhProofGroups *groups, const PlhHeapChunk *chunk)
 {
 	return group_of_look(groups, chunk->block->context, size_class(chunk->end - chunk->start),
-						 plh_heap_kinds_look(groups->contexts, &groups->tags, chunk));
+						 plh_heap_kinds_look(groups->contexts, &groups->server.tags, chunk));
 }
 
-static void
-add_held(PlhProofGroups *groups, PlhProofSum *group, const PlhHeapFound *found, int64 bytes)
+void
+plh_proof_groups_add_held(PlhProofGroups *groups, PlhProofSum *group, const PlhHeapFound *found,
+						  int64 bytes)
 {
 	PlhProofHeld *held = plh_proof_holdings_add(&groups->holdings, group - groups->list, found,
 												bytes);
 
 	if (held != NULL && (group->largest == NULL || held->bytes > group->largest->bytes))
 		group->largest = held;
-}
-
-/* A chunk that is held may be a sample: what it stands for is held by the same root. */
-static void
-add_held_sample(PlhProofGroups *groups, const PlhHeapFound *found)
-{
-	PlhProofSample sample;
-	PlhProofSum *group;
-
-	if (!plh_proof_samples_find(found->chunk->start, &sample))
-		return;
-	group = group_of_site(groups, sample.site, false);
-	if (group != NULL)
-		add_held(groups, group, found, (int64) sample.size *
-				 plh_sampling_value(sample.size, sample.draw).weight);
 }
 
 void
@@ -252,15 +170,14 @@ plh_proof_groups_found(void *arg, const PlhHeapFound *found)
 	{
 		group->told.chunks++;
 		group->told.bytes += bytes;
-		add_held(groups, group, found, bytes);
+		plh_proof_groups_add_held(groups, group, found, bytes);
 	}
-	add_held_sample(groups, found);
 }
 
 static void
 show_content(PlhProofGroups *groups, PlhProofSum *group, const PlhHeapChunk *chunk)
 {
-	PlhHeapLook look = plh_heap_kinds_look(groups->contexts, &groups->tags, chunk);
+	PlhHeapLook look = plh_heap_kinds_look(groups->contexts, &groups->server.tags, chunk);
 
 	group->look.text = look.text;
 	group->look.text_bytes = look.text_bytes;
@@ -270,7 +187,7 @@ static void
 add_lost(PlhProofGroups *groups, const PlhHeapChunk *chunk)
 {
 	int64		bytes = chunk->end - chunk->start;
-	bool		resettable = is_resettable(groups, chunk->block->context);
+	bool		resettable = plh_proof_groups_is_resettable(groups, chunk->block->context);
 	PlhProofSum *group = group_of_chunk(groups, chunk);
 
 	groups->sums.chunks++;
@@ -334,53 +251,8 @@ add_lost_contexts(PlhProofGroups *groups)
 {
 	plh_heap_known_follow(groups->contexts);
 	for (uint32 i = 0; i < groups->contexts->count; i++)
-		if (plh_heap_known_is_lost(groups->contexts, &groups->lasting, i))
+		if (plh_heap_known_is_lost(groups->contexts, &groups->server.lasting, i))
 			add_lost_context(groups, i);
-}
-
-/* What a sample stands for is lost if its chunk is. */
-static void
-add_sample(PlhProofGroups *groups, PlhProofSum *group, const PlhProofSample *sample)
-{
-	uintptr_t	address = sample->address;
-	const PlhHeapIndex *index = groups->contexts->index;
-	const PlhHeapBlock *block = plh_heap_index_block(index, address);
-	PlhSampleValue value = plh_sampling_value(sample->size, sample->draw);
-	int64		bytes = (int64) sample->size * value.weight;
-	PlhHeapChunk chunk;
-
-	group->told.chunks += value.weight;
-	group->told.bytes += bytes;
-	group->told.samples++;
-
-	/* of a context that is closed, all is held */
-	if (block == NULL || !plh_heap_index_chunk(index, block, address, &chunk) ||
-		plh_heap_index_is_found(index, &chunk))
-		return;
-	group->told.lost_chunks += value.weight;
-	group->told.lost_bytes += bytes;
-	group->told.lost_samples++;
-	group->told.lost_variance += value.variance;
-	if (is_resettable(groups, block->context))
-	{
-		group->told.resettable_chunks += value.weight;
-		group->told.resettable_bytes += bytes;
-	}
-}
-
-static void
-add_samples(PlhProofGroups *groups)
-{
-	uint32		position = 0;
-	PlhProofSample sample;
-
-	while (plh_proof_samples_next(&position, &sample))
-	{
-		PlhProofSum *group = group_of_site(groups, sample.site, false);
-
-		if (group != NULL)
-			add_sample(groups, group, &sample);
-	}
 }
 
 static void
@@ -407,6 +279,5 @@ plh_proof_groups_finish(PlhProofGroups *groups)
 {
 	add_all_lost(groups);
 	add_lost_contexts(groups);
-	add_samples(groups);
 	count_closed(groups);
 }

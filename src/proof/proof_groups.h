@@ -1,8 +1,9 @@
 /*
  * proof_groups.h
- *	  Adds chunks up by call site, and by what they look like, with who holds most of each.
+ *	  Adds chunks up by what they look like, with who holds most of each.
  *
- * It runs in the child that proves.  Groups of sites are made first, while the profile is mapped.
+ * It knows nothing of samples: groups of call sites are proof_sites.h's, which stand in the same
+ * list.  It calls nothing of the server's: what it has to know of one is handed in.
  */
 #pragma once
 
@@ -25,16 +26,22 @@ typedef struct PlhProofSum
 	const PlhProofHeld *largest;	/* NULL: nobody holds it */
 } PlhProofSum;
 
+/* What is to be known of the server whose memory it is. */
+typedef struct PlhProofServer
+{
+	PlhHeapTags tags;
+	PlhHeapLasting lasting;
+	PlhLifetime (*lifetime_of) (const PlhHeapContexts *contexts, uint32 number);
+} PlhProofServer;
+
 typedef struct PlhProofGroups
 {
 	PlhHeapContexts *contexts;
-	PlhHeapTags tags;
-	PlhHeapLasting lasting;
+	PlhProofServer server;
 	PlhProofTexts texts;
 	PlhProofSum *list;
 	uint32		count;
 	uint32	   *buckets;		/* of groups of a kind */
-	uint32	   *site_buckets;
 	PlhProofHoldings holdings;
 	uint32	   *names;			/* of contexts, by number: texts */
 	int64	   *chunk_bytes;	/* of contexts: of all chunks that are in use */
@@ -43,12 +50,20 @@ typedef struct PlhProofGroups
 	PlhProof	sums;
 } PlhProofGroups;
 
-/* With the live samples' sites; NULL: there is no room. */
-extern PlhProofGroups *plh_proof_groups_make(void);
+/* The groups, which are zeros.  Returns false without room. */
+extern bool plh_proof_groups_make(PlhProofGroups *groups);
 
 /* To be marked with: plh_proof_groups_found is what "found" calls.  Returns false without room. */
-extern bool plh_proof_groups_start(PlhProofGroups *groups, PlhHeapContexts *contexts);
+extern bool plh_proof_groups_start(PlhProofGroups *groups, PlhHeapContexts *contexts,
+								   const PlhProofServer *server);
 extern void plh_proof_groups_found(void *arg, const PlhHeapFound *found);
+
+/* The root by which a chunk was found holds so much of the group. */
+extern void plh_proof_groups_add_held(PlhProofGroups *groups, PlhProofSum *group,
+									  const PlhHeapFound *found, int64 bytes);
+
+/* Can somebody free what is lost in the context, with it? */
+extern bool plh_proof_groups_is_resettable(PlhProofGroups *groups, uint32 context);
 
 /* Once all is marked: add what is lost. */
 extern void plh_proof_groups_finish(PlhProofGroups *groups);

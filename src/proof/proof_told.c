@@ -17,7 +17,7 @@ way_of(const PlhProofGroups *groups, const PlhHeapRoots *roots, const PlhProofHe
 {
 	return (PlhProofWay)
 	{
-		groups->contexts, &groups->tags, plh_heap_roots_at(roots, held->root),
+		groups->contexts, &groups->server.tags, plh_heap_roots_at(roots, held->root),
 			held->first, held->from
 	};
 }

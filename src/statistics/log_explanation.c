@@ -61,8 +61,8 @@ count_all(const PlhLogReading *reading, int encoding)
 	return counted;
 }
 
-static void
-say_statistics(PlhSaid *said, const PlhLogReading *reading, int encoding)
+void
+plh_log_explanation_say_statistics(PlhSaid *said, const PlhLogReading *reading, int encoding)
 {
 	PlhCountedProcess *counted = count_all(reading, encoding);
 
@@ -93,7 +93,7 @@ void
 plh_log_explanation_say(PlhSaid *said, const PlhLogReading *reading, int encoding)
 {
 	plh_sentences_begin(said);
-	say_statistics(said, reading, encoding);
+	plh_log_explanation_say_statistics(said, reading, encoding);
 	say_messages(said, reading);
 	if (reading->oom.count > 0)
 	{
@@ -197,14 +197,10 @@ put_oom(StringInfo json, const PlhOomReport *oom)
 }
 
 void
-plh_log_explanation_put(StringInfo json, const PlhLogReading *reading, int encoding)
+plh_log_explanation_put_members(StringInfo json, const PlhLogReading *reading, int encoding)
 {
 	PlhCountedProcess *counted = count_all(reading, encoding);
-	PlhSaid		said;
 
-	plh_log_explanation_say(&said, reading, encoding);
-	plh_json_open(json, '{');
-	plh_json_put_text(json, "text", said.text.data);
 	plh_json_put_open(json, "statistics", '[');
 	for (int i = 0; i < reading->kept; i++)
 		put_statistics(json, &counted[i]);
@@ -215,5 +211,16 @@ plh_log_explanation_put(StringInfo json, const PlhLogReading *reading, int encod
 	plh_json_close(json, ']');
 	if (reading->oom.count > 0)
 		put_oom(json, &reading->oom);
+}
+
+void
+plh_log_explanation_put(StringInfo json, const PlhLogReading *reading, int encoding)
+{
+	PlhSaid		said;
+
+	plh_log_explanation_say(&said, reading, encoding);
+	plh_json_open(json, '{');
+	plh_json_put_text(json, "text", said.text.data);
+	plh_log_explanation_put_members(json, reading, encoding);
 	plh_json_close(json, '}');
 }

@@ -1120,6 +1120,48 @@ SENTENCE(stats_nothing, "a text has nothing of this",
 SENTENCE(stats_with_sites, "at the end",
 		 "With pg_leakhunt loaded, such a process is told with the functions and statements that allocated this, and since when it grows.", NULL)
 
+SECTION("A process that is looked at from outside")
+PLURAL(look_all_held, "nothing is lost",
+	   "The only chunk in its memory contexts, with {total}, can be reached: nothing is lost.",
+	   "All {count} chunks in its memory contexts, {total}, can be reached: nothing is lost.", NULL, NULL)
+SENTENCE(look_lost, "something is lost for good",
+		 "Nothing points to {bytes} of its memory. Nobody can use or free it: it is lost until the process ends. The largest parts:", NULL)
+PLURAL(look_lost_kind, "each of these, and of the next",
+	   "{bytes}: {count} chunk in \"{context}\", {what}.",
+	   "{bytes}: {count} chunks in \"{context}\", each of {what}.", NULL, NULL)
+PLURAL(look_lost_context, "the same, of memory contexts that are lost as a whole",
+	   "{bytes}: what else {count} memory context named \"{context}\" has, which nobody has any more.",
+	   "{bytes}: what else {count} memory contexts named \"{context}\" have, which nobody has any more.", NULL, NULL)
+SENTENCE(look_content, "one of them has a text", "One has \"{name}\".", NULL)
+SENTENCE(look_loose, "something is lost, but somebody has its context",
+		 "Nothing points to {freed}, either, but whoever resets or deletes its contexts frees it. The largest parts:", NULL)
+SENTENCE(look_holders, "something can be reached", "Of the rest, these hold most:", NULL)
+SENTENCE(look_holder, "each of these", "{bytes} is held by {who}.", NULL)
+PLURAL(look_closed, "the layout of some contexts does not prove true",
+	   "{count} memory context, {bytes}, is not as this release lays it out. All of it counts as held.",
+	   "{count} memory contexts, {bytes}, are not as this release lays them out. All of them count as held.", NULL, NULL)
+SENTENCE(look_no_layout, "the same of all contexts",
+		 "Not decided: what is lost. No memory context is as PostgreSQL {name} lays it out. A server that was built with assertions (--enable-cassert), or that its vendor has changed, has other layouts.", NULL)
+SENTENCE(look_private, "the kernel says what it has",
+		 "The process has {bytes} of private memory. The kernel keeps {total} of page tables for it. It has touched {outside} of shared memory, which exists once for all processes.", NULL)
+SENTENCE(look_swapped, "some of its memory is swapped out", "Another {freed} is swapped out.", NULL)
+SENTENCE(look_malloc, "malloc's memory is understood",
+		 "Outside of memory contexts, malloc has given out {bytes}.", NULL)
+SENTENCE(look_malloc_unknown, "it is not",
+		 "Not decided: what malloc has given out outside of memory contexts. Its memory was not understood: the process was in the middle of changing it, or its malloc is not glibc's.", NULL)
+SENTENCE(look_malloc_threads, "the process has several threads",
+		 "Not decided: what malloc has given out outside of memory contexts. The process has {count} threads, of which each keeps free memory of its own.", NULL)
+SENTENCE(look_stopped, "always",
+		 "It stood still for {span}, while its memory was copied.", NULL)
+SENTENCE(look_torn, "it was not stopped",
+		 "It was not stopped while its memory was copied. What it changed meanwhile is torn: what is called lost may have been moved, and contexts may look damaged.", NULL)
+SENTENCE(look_unread, "some of its memory could not be read",
+		 "{bytes} of its memory could not be read. What only that points to is called lost, though it is not.", NULL)
+SENTENCE(look_sampled, "pg_leakhunt is loaded in the process",
+		 "pg_leakhunt is loaded there, and notes addresses of chunks. What only these notes point to is not called lost here: ask pg_leakhunt_proof({pid}) in SQL.", NULL)
+SENTENCE(look_not_known, "always",
+		 "Not known from outside: which code and which statements allocated this, and since when it grows. With pg_leakhunt loaded, such a process is told with these.", NULL)
+
 SECTION("A text: messages about memory")
 PLURAL(message_times, "the message came more often", "It came {count} time.", "It came {count} times.", NULL, NULL)
 SENTENCE(message_statement, "its statement is known, also with statistics", "Statement: {query}", NULL)
