@@ -15,6 +15,7 @@
 #include "look/look_copy.h"
 
 #define MAX_SEGMENTS 262144
+#define MAX_RUNS 131072
 #define MAPS_BYTES ((Size) 16 * 1024 * 1024)
 
 /* No process has anything at such an address: there registers are memory, too. */
@@ -30,21 +31,13 @@
 #define PAGE_HAS_CONTENT (UINT64CONST(3) << 62)
 #define PAGES_AT_ONCE 65536
 
-/* Where a list of mappings that lie side by side begins, and where its copy is. */
-typedef struct Run
-{
-	uintptr_t	start;
-	uintptr_t	end;
-	char	   *bytes;
-} Run;
-
 /* The copy that is being made. */
 typedef struct Making
 {
 	PlhLookCopy *copy;
 	PlhMapping *mappings;
 	uint32		count;
-	Run			run;			/* that the last mapping is of */
+	const PlhLookRun *run;		/* that the last mapping is of */
 	int			pages;			/* descriptor of what the kernel says of pages */
 	uint64	   *content;		/* of PAGES_AT_ONCE pages */
 	uintptr_t	page;			/* bytes of one */
@@ -80,21 +73,81 @@ read_mappings(Making *making)
 	return making->count > 0;
 }
 
-/* Address space for mappings from that one on, as far as they lie side by side. */
-static bool
-reserve_run(Making *making, uint32 first)
+/* The run of an earlier look that is the same now; NULL: there is none. */
+static PlhLookRun *
+find_run(PlhLookCopy *copy, uintptr_t start, uintptr_t end)
 {
-	Run		   *run = &making->run;
+	for (uint32 i = 0; i < copy->run_count; i++)
+		if (copy->runs[i].start == start && copy->runs[i].end == end)
+			return &copy->runs[i];
+	return NULL;
+}
 
-	run->start = making->mappings[first].from;
-	run->end = making->mappings[first].to;
-	for (uint32 i = first + 1; i < making->count && making->mappings[i].from == run->end; i++)
-		run->end = making->mappings[i].to;
-	run->bytes = mmap(NULL, run->end - run->start, PROT_READ | PROT_WRITE,
-					  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (run->bytes == MAP_FAILED)
-		errno = ENOMEM;
-	return run->bytes != MAP_FAILED;
+/* Address space for a run, which takes memory where it is filled. */
+static PlhLookRun *
+add_run(PlhLookCopy *copy, uintptr_t start, uintptr_t end)
+{
+	char	   *bytes = mmap(NULL, end - start, PROT_READ | PROT_WRITE,
+							 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	errno = ENOMEM;
+	if (bytes == MAP_FAILED || copy->run_count == MAX_RUNS)
+		return NULL;
+	copy->runs[copy->run_count] = (PlhLookRun)
+	{
+		.start = start,.end = end,.bytes = bytes
+	};
+	return &copy->runs[copy->run_count++];
+}
+
+/* Mappings from that one on, as far as they lie side by side. */
+static bool
+enter_run(Making *making, uint32 first)
+{
+	uintptr_t	start = making->mappings[first].from;
+	uintptr_t	end = making->mappings[first].to;
+	PlhLookRun *run;
+
+	for (uint32 i = first + 1; i < making->count && making->mappings[i].from == end; i++)
+		end = making->mappings[i].to;
+	run = find_run(making->copy, start, end);
+	if (run == NULL)
+		run = add_run(making->copy, start, end);
+	making->run = run;
+	if (run != NULL)
+		run->is_used = true;
+	return run != NULL;
+}
+
+/* The next look finds room that this one has filled. */
+static void
+warm_runs(PlhLookCopy *copy)
+{
+	copy->memory.count = 0;
+	copy->copied_bytes = copy->unread_bytes = 0;
+	for (uint32 i = 0; i < copy->run_count; i++)
+	{
+		copy->runs[i].is_warm = true;
+		copy->runs[i].is_used = false;
+	}
+}
+
+/* Give those back that are no more. */
+static void
+drop_runs(PlhLookCopy *copy)
+{
+	uint32		kept = 0;
+
+	for (uint32 i = 0; i < copy->run_count; i++)
+	{
+		PlhLookRun *run = &copy->runs[i];
+
+		if (run->is_used)
+			copy->runs[kept++] = *run;
+		else
+			(void) munmap(run->bytes, run->end - run->start);
+	}
+	copy->run_count = kept;
 }
 
 static bool
@@ -171,11 +224,14 @@ leave_gap(PlhLookCopy *copy, Part *part, uintptr_t gap_end)
 	return add_segment(copy, &gap);
 }
 
-/* Pages with content begin behind others. */
+/* Pages with content begin behind others, which may have had some at an earlier look. */
 static bool
-end_gap(PlhLookCopy *copy, Part *part, uintptr_t at)
+end_gap(Making *making, Part *part, uintptr_t at)
 {
-	return at - part->gap < GAP_BYTES || leave_gap(copy, part, at);
+	if (at > part->gap && making->run->is_warm)
+		(void) madvise(making->run->bytes + (part->gap - making->run->start), at - part->gap,
+					   MADV_DONTNEED);
+	return at - part->gap < GAP_BYTES || leave_gap(making->copy, part, at);
 }
 
 /* Copy the pages with content of those that the kernel has told of. */
@@ -193,7 +249,7 @@ copy_pages(Making *making, Part *part, uintptr_t from, uint32 count, char *bytes
 			continue;
 		while (i < count && making->content[i] & PAGE_HAS_CONTENT)
 			i++;
-		if (!end_gap(copy, part, from + first * page) ||
+		if (!end_gap(making, part, from + first * page) ||
 			!read_part(copy, from + first * page, from + i * page, bytes + first * page,
 					   &copy->unread_bytes))
 			return false;
@@ -221,7 +277,7 @@ copy_anonymous(Making *making, const PlhMapping *mapping, const PlhHeapSegment *
 			return false;
 		at += count * making->page;
 	}
-	if (!end_gap(making->copy, &part, mapping->to))
+	if (!end_gap(making, &part, mapping->to))
 		return false;
 	part.segment.end = mapping->to;
 	return part.segment.start == mapping->to || add_segment(making->copy, &part.segment);
@@ -233,7 +289,7 @@ copy_mapping(Making *making, const PlhMapping *mapping)
 {
 	PlhLookCopy *copy = making->copy;
 	PlhHeapSegment segment = {
-		mapping->from, mapping->to, making->run.bytes + (mapping->from - making->run.start),
+		mapping->from, mapping->to, making->run->bytes + (mapping->from - making->run->start),
 		path_of(copy, mapping), mapping->file_offset, plh_heap_memory_flags(mapping)
 	};
 
@@ -250,14 +306,14 @@ copy_mapping(Making *making, const PlhMapping *mapping)
 static bool
 copy_roots(Making *making)
 {
-	making->run.end = 0;
+	making->run = NULL;
 	if (!read_mappings(making))
 		return false;
 	for (uint32 i = 0; i < making->count; i++)
 	{
 		const PlhMapping *mapping = &making->mappings[i];
 
-		if (mapping->from >= making->run.end && !reserve_run(making, i))
+		if ((making->run == NULL || mapping->from >= making->run->end) && !enter_run(making, i))
 			return false;
 		if (!copy_mapping(making, mapping))
 			return false;
@@ -305,12 +361,19 @@ static bool
 copy_stopped(Making *making)
 {
 	PlhLookThreads threads;
-	bool		is_copied = plh_look_threads_stop(&threads, making->copy->pid) &&
+	bool		is_copied;
+	int			problem;
+
+	if (!copy_roots(making))
+		return false;
+	warm_runs(making->copy);
+	is_copied = plh_look_threads_stop(&threads, making->copy->pid) &&
 		copy_registers(making->copy, &threads) && copy_roots(making);
-	int			problem = errno;
+	problem = errno;
 
 	making->copy->threads = threads.count;
 	making->copy->stopped_us = plh_look_threads_go(&threads);
+	drop_runs(making->copy);
 	errno = problem;
 	return is_copied;
 }
@@ -353,8 +416,9 @@ plh_look_copy_make(PlhLookCopy *copy, int pid, bool stops)
 	making.content = plh_heap_reserve(PAGES_AT_ONCE * sizeof(uint64));
 	copy->memory.segments = plh_heap_reserve(MAX_SEGMENTS * sizeof(PlhHeapSegment));
 	copy->memory.room = MAX_SEGMENTS;
+	copy->runs = plh_heap_reserve(MAX_RUNS * sizeof(PlhLookRun));
 	errno = ENOMEM;
-	is_copied = making.content != NULL && copy->memory.segments != NULL &&
+	is_copied = making.content != NULL && copy->runs != NULL && copy->memory.segments != NULL &&
 		(stops ? copy_stopped(&making) : copy_roots(&making)) && copy_rest(copy);
 	close(making.pages);
 	return is_copied;
@@ -363,12 +427,8 @@ plh_look_copy_make(PlhLookCopy *copy, int pid, bool stops)
 void
 plh_look_copy_forget(PlhLookCopy *copy)
 {
-	for (uint32 i = 0; i < copy->memory.count; i++)
-	{
-		const PlhHeapSegment *segment = &copy->memory.segments[i];
-
-		if (segment->start != REGISTERS_AT)
-			(void) munmap((char *) segment->bytes, segment->end - segment->start);
-	}
+	for (uint32 i = 0; i < copy->run_count; i++)
+		copy->runs[i].is_used = false;
+	drop_runs(copy);
 	copy->memory.count = 0;
 }

@@ -10,9 +10,21 @@
 #include "heap/heap_memory.h"
 #include "look/look_threads.h"
 
+/* Where a list of mappings that lie side by side begins, and where its copy is. */
+typedef struct PlhLookRun
+{
+	uintptr_t	start;
+	uintptr_t	end;
+	char	   *bytes;
+	bool		is_used;		/* it was there at the last look, too */
+	bool		is_warm;		/* its copy has content of an earlier look */
+} PlhLookRun;
+
 typedef struct PlhLookCopy
 {
 	PlhHeapMemory memory;
+	PlhLookRun *runs;
+	uint32		run_count;
 	PlhLookRegisters registers;
 	int			pid;
 	const char *root;			/* in front of paths that it has elsewhere */
@@ -23,8 +35,9 @@ typedef struct PlhLookCopy
 } PlhLookCopy;
 
 /*
- * Copy the memory of a process, which stands still for what it may write to.  Returns false, with
- * errno set, if that can't be; ENOMEM: there is no room for it.
+ * Copy the memory of a process, which stands still for what it may write to.  It is copied once
+ * before: then room for it is there, and what was swapped out is back.  Returns false, with errno
+ * set, if that can't be; ENOMEM: there is no room for it.
  */
 extern bool plh_look_copy_make(PlhLookCopy *copy, int pid, bool stops);
 

@@ -15,6 +15,9 @@
 /* The most kinds of chunks, and the most holders, that are listed. */
 #define LISTED 10
 
+/* Behind the first one, those are told that have this part of all. */
+#define LISTED_PART 50
+
 #define STATUS_BYTES 8192
 
 /* A holder, with all that it holds. */
@@ -184,9 +187,19 @@ static void
 say_lost_kinds(PlhSaid *said, const PlhProof *proof, bool for_good)
 {
 	Lost		lost = find_lost(proof, for_good);
+	int64		all = for_good ? proof->lost_bytes - proof->resettable_bytes :
+		proof->resettable_bytes;
+	int64		rest = all;
 
 	for (int i = 0; i < lost.count; i++)
+	{
+		if (i > 0 && lost_of(lost.list[i], for_good) < all / LISTED_PART)
+			break;
 		say_kind(said, proof, lost.list[i], for_good);
+		rest -= lost_of(lost.list[i], for_good);
+	}
+	if (rest > 0)
+		PLH_LINE(said, true, look_lost_rest,.bytes = plh_words_size(rest));
 }
 
 static void
@@ -246,12 +259,13 @@ find_holders(const PlhProof *proof, uint32 *count)
 static void
 say_holders(PlhSaid *said, const PlhProof *proof)
 {
+	int64		held = proof->bytes - proof->lost_bytes;
 	uint32		count;
 	Holder	   *holders = find_holders(proof, &count);
 
 	if (count > 0)
 		PLH_LINE(said, true, look_holders);
-	for (uint32 i = 0; i < count; i++)
+	for (uint32 i = 0; i < count && (i == 0 || holders[i].bytes >= held / LISTED_PART); i++)
 		PLH_LINE(said, true, look_holder,.bytes = plh_words_size(holders[i].bytes),
 				 .who = text_of(proof, holders[i].text));
 }

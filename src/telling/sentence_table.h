@@ -1125,16 +1125,17 @@ PLURAL(look_all_held, "nothing is lost",
 	   "The only chunk in its memory contexts, with {total}, can be reached: nothing is lost.",
 	   "All {count} chunks in its memory contexts, {total}, can be reached: nothing is lost.", NULL, NULL)
 SENTENCE(look_lost, "something is lost for good",
-		 "Nothing points to {bytes} of its memory. Nobody can use or free it: it is lost until the process ends. The largest parts:", NULL)
+		 "Nothing points to {bytes} of its memory: no code can use it or free it before the process ends.", NULL)
 PLURAL(look_lost_kind, "each of these, and of the next",
 	   "{bytes}: {count} chunk in \"{context}\", {what}.",
 	   "{bytes}: {count} chunks in \"{context}\", each of {what}.", NULL, NULL)
 PLURAL(look_lost_context, "the same, of memory contexts that are lost as a whole",
 	   "{bytes}: what else {count} memory context named \"{context}\" has, which nobody has any more.",
 	   "{bytes}: what else {count} memory contexts named \"{context}\" have, which nobody has any more.", NULL, NULL)
+SENTENCE(look_lost_rest, "there are others, none of which has much", "{bytes}: others.", NULL)
 SENTENCE(look_content, "one of them has a text", "One has \"{name}\".", NULL)
 SENTENCE(look_loose, "something is lost, but somebody has its context",
-		 "Nothing points to {freed}, either, but whoever resets or deletes its contexts frees it. The largest parts:", NULL)
+		 "Nothing points to {freed} of its memory, but a reset of its memory contexts frees it.", NULL)
 SENTENCE(look_holders, "something can be reached", "Of the rest, these hold most:", NULL)
 SENTENCE(look_holder, "each of these", "{bytes} is held by {who}.", NULL)
 PLURAL(look_closed, "the layout of some contexts does not prove true",
