@@ -15,6 +15,9 @@
 /* The most kinds of chunks, and the most holders, that are listed. */
 #define LISTED 10
 
+/* The same for programs. */
+#define MOST_PUT 1000
+
 /* Behind the first one, those are told that have this part of all. */
 #define LISTED_PART 50
 
@@ -108,50 +111,43 @@ say_copy(PlhSaid *said, const PlhLookHeap *heap)
 		PLH_LINE(said, true, look_sampled,.pid = heap->copy.pid);
 }
 
-/* What of a kind is lost for good, or can be freed with its context. */
-static int64
-lost_of(const PlhProofGroup *group, bool for_good)
-{
-	return for_good ? group->lost_bytes - group->resettable_bytes : group->resettable_bytes;
-}
-
-static int64
-lost_chunks_of(const PlhProofGroup *group, bool for_good)
-{
-	return for_good ? group->lost_chunks - group->resettable_chunks : group->resettable_chunks;
-}
-
-/* The kinds that have lost most, the largest first. */
+/* What of a kind is lost: for good, or until its context is reset. */
 typedef struct Lost
 {
-	const PlhProofGroup *list[LISTED];
-	int			count;
+	const PlhProofGroup *group;
+	int64		chunks;
+	int64		bytes;
 } Lost;
 
-static void
-insert_lost(Lost *lost, const PlhProofGroup *group, bool for_good)
+#define ST_SORT sort_lost
+#define ST_ELEMENT_TYPE Lost
+#define ST_COMPARE(a, b) ((a)->bytes == (b)->bytes ? 0 : (a)->bytes > (b)->bytes ? -1 : 1)
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* The kinds of which something is lost, the largest first. */
+static Lost *
+find_lost(const PlhProof *proof, bool for_good, uint32 *count)
 {
-	int			at = lost->count;
+	Lost	   *list = palloc((proof->group_count + 1) * sizeof(Lost));
 
-	while (at > 0 && lost_of(lost->list[at - 1], for_good) < lost_of(group, for_good))
-		at--;
-	if (at == LISTED)
-		return;
-	lost->count = Min(lost->count + 1, LISTED);
-	memmove(&lost->list[at + 1], &lost->list[at],
-			(lost->count - at - 1) * sizeof(lost->list[0]));
-	lost->list[at] = group;
-}
-
-static Lost
-find_lost(const PlhProof *proof, bool for_good)
-{
-	Lost		lost = {.count = 0};
-
+	*count = 0;
 	for (uint32 i = 0; i < proof->group_count; i++)
-		if (lost_of(&proof->groups[i], for_good) > 0)
-			insert_lost(&lost, &proof->groups[i], for_good);
-	return lost;
+	{
+		const PlhProofGroup *group = &proof->groups[i];
+		Lost		lost = {group, group->resettable_chunks, group->resettable_bytes};
+
+		if (for_good)
+		{
+			lost.chunks = group->lost_chunks - group->resettable_chunks;
+			lost.bytes = group->lost_bytes - group->resettable_bytes;
+		}
+		if (lost.bytes > 0)
+			list[(*count)++] = lost;
+	}
+	sort_lost(list, *count);
+	return list;
 }
 
 /* The text of one of the chunks, which is data of users; NULL: none is shown. */
@@ -165,14 +161,14 @@ content_of(const PlhProof *proof, const PlhProofGroup *group)
 }
 
 static void
-say_kind(PlhSaid *said, const PlhProof *proof, const PlhProofGroup *group, bool for_good)
+say_kind(PlhSaid *said, const PlhProof *proof, const Lost *lost)
 {
-	const char *content = content_of(proof, group);
+	const char *content = content_of(proof, lost->group);
 	const PlhFields fields = {
-		.bytes = plh_words_size(lost_of(group, for_good)),
-		.count = lost_chunks_of(group, for_good),
-		.what = text_of(proof, group->what),
-		.context = text_of(proof, group->context_name),
+		.bytes = plh_words_size(lost->bytes),
+		.count = lost->chunks,
+		.what = text_of(proof, lost->group->what),
+		.context = text_of(proof, lost->group->context_name),
 		.name = content != NULL ? content : ""
 	};
 	bool		is_context = strcmp(fields.what, PLH_PROOF_LOST_CONTEXT) == 0;
@@ -186,17 +182,18 @@ say_kind(PlhSaid *said, const PlhProof *proof, const PlhProofGroup *group, bool 
 static void
 say_lost_kinds(PlhSaid *said, const PlhProof *proof, bool for_good)
 {
-	Lost		lost = find_lost(proof, for_good);
+	uint32		count;
+	Lost	   *list = find_lost(proof, for_good, &count);
 	int64		all = for_good ? proof->lost_bytes - proof->resettable_bytes :
 		proof->resettable_bytes;
 	int64		rest = all;
 
-	for (int i = 0; i < lost.count; i++)
+	for (uint32 i = 0; i < Min(count, LISTED); i++)
 	{
-		if (i > 0 && lost_of(lost.list[i], for_good) < all / LISTED_PART)
+		if (i > 0 && list[i].bytes < all / LISTED_PART)
 			break;
-		say_kind(said, proof, lost.list[i], for_good);
-		rest -= lost_of(lost.list[i], for_good);
+		say_kind(said, proof, &list[i]);
+		rest -= list[i].bytes;
 	}
 	if (rest > 0)
 		PLH_LINE(said, true, look_lost_rest,.bytes = plh_words_size(rest));
@@ -252,7 +249,6 @@ find_holders(const PlhProof *proof, uint32 *count)
 		holders[at].bytes += holdings[i].bytes;
 	}
 	sort_holders(holders, *count);
-	*count = Min(*count, LISTED);
 	return holders;
 }
 
@@ -265,7 +261,7 @@ say_holders(PlhSaid *said, const PlhProof *proof)
 
 	if (count > 0)
 		PLH_LINE(said, true, look_holders);
-	for (uint32 i = 0; i < count && (i == 0 || holders[i].bytes >= held / LISTED_PART); i++)
+	for (uint32 i = 0; i < Min(count, LISTED) && (i == 0 || holders[i].bytes >= held / LISTED_PART); i++)
 		PLH_LINE(said, true, look_holder,.bytes = plh_words_size(holders[i].bytes),
 				 .who = text_of(proof, holders[i].text));
 }
@@ -308,25 +304,26 @@ plh_look_findings_say(PlhSaid *said, const PlhLookHeap *heap, const PlhLookFacts
 }
 
 static void
-put_lost(StringInfo json, const PlhProof *proof, const PlhProofGroup *group, bool for_good)
+put_lost(StringInfo json, const PlhProof *proof, const Lost *lost)
 {
 	plh_json_open(json, '{');
-	plh_json_put_text(json, "context", plh_proof_image_text(proof, group->context_name));
-	plh_json_put_text(json, "kind", plh_proof_image_text(proof, group->what));
-	plh_json_put_text(json, "content", content_of(proof, group));
-	plh_json_put_number(json, "chunks", lost_chunks_of(group, for_good));
-	plh_json_put_number(json, "bytes", lost_of(group, for_good));
+	plh_json_put_text(json, "context", plh_proof_image_text(proof, lost->group->context_name));
+	plh_json_put_text(json, "kind", plh_proof_image_text(proof, lost->group->what));
+	plh_json_put_text(json, "content", content_of(proof, lost->group));
+	plh_json_put_number(json, "chunks", lost->chunks);
+	plh_json_put_number(json, "bytes", lost->bytes);
 	plh_json_close(json, '}');
 }
 
 static void
 put_lost_kinds(StringInfo json, const char *key, const PlhProof *proof, bool for_good)
 {
-	Lost		lost = find_lost(proof, for_good);
+	uint32		count;
+	Lost	   *list = find_lost(proof, for_good, &count);
 
 	plh_json_put_open(json, key, '[');
-	for (int i = 0; i < lost.count; i++)
-		put_lost(json, proof, lost.list[i], for_good);
+	for (uint32 i = 0; i < Min(count, MOST_PUT); i++)
+		put_lost(json, proof, &list[i]);
 	plh_json_close(json, ']');
 }
 
@@ -337,7 +334,7 @@ put_holders(StringInfo json, const PlhProof *proof)
 	Holder	   *holders = find_holders(proof, &count);
 
 	plh_json_put_open(json, "holders", '[');
-	for (uint32 i = 0; i < count; i++)
+	for (uint32 i = 0; i < Min(count, MOST_PUT); i++)
 	{
 		plh_json_open(json, '{');
 		plh_json_put_text(json, "holder", plh_proof_image_text(proof, holders[i].text));

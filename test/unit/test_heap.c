@@ -121,7 +121,7 @@ free_of_set(Size set, Size chunk)
 	}
 }
 
-/* A generation context, whose only block is its keeper.  Returns where the first chunk begins. */
+/* A generation context, whose only block is its keeper, where it has one.  Returns where the first chunk begins. */
 static Size
 make_generation(Size parent, int chunks, int free_chunks)
 {
@@ -132,7 +132,8 @@ make_generation(Size parent, int chunks, int free_chunks)
 	Size		end = first + chunks * (header + 40);
 
 	used = end + 128;
-	make_context(at, T_GenerationContext, parent, used - at);
+	make_context(at, T_GenerationContext, parent,
+				 used - (layout->generation_context_bytes == 0 ? at : block));
 	put(at + layout->generation_blocks, BASE + block);
 	put(at + layout->generation_blocks + 8, BASE + block);
 	put(block, BASE + at + layout->generation_blocks);
@@ -458,10 +459,56 @@ test_sums(void)
 	ok_unbroken(broken, "a context whose figures do not add up is closed");
 }
 
+/* Memory in several segments, as a copy of another process has it. */
+static void
+test_segments(void)
+{
+	const char *broken = NULL;
+	PlhHeapSegment segments[] = {
+		{BASE, BASE + 4096, bytes, "", 0, PLH_HEAP_ROOT},
+		{BASE + 4096, BASE + 8192, bytes + 4096, "", 0, 0},
+		{BASE + 8192, BASE + 12288, bytes + 16384, "", 0, PLH_HEAP_ROOT}
+	};
+
+	memory = (PlhHeapMemory)
+	{
+		segments, lengthof(segments), lengthof(segments)
+	};
+	REQUIRE(broken, plh_heap_memory_at(&memory, BASE + 4088, 16) == bytes + 4088);
+	REQUIRE(broken, plh_heap_memory_at(&memory, BASE + 8184, 8) == bytes + 8184);
+	REQUIRE(broken, plh_heap_memory_at(&memory, BASE + 8184, 16) == NULL);
+	REQUIRE(broken, plh_heap_memory_at(&memory, BASE + 8192, 8) == bytes + 16384);
+	REQUIRE(broken, plh_heap_memory_at(&memory, BASE + 12284, 8) == NULL);
+	REQUIRE(broken, plh_heap_memory_root_bytes(&memory) == 8192);
+	ok_unbroken(broken, "segments side by side are one memory if their bytes are, too");
+}
+
+/* The tags of servers other than this one, and of this one, which has to be right. */
+static void
+test_layouts(void)
+{
+	const char *broken = NULL;
+	PlhHeapLayout read;
+
+	REQUIRE(broken, plh_heap_layout_read(&read, PG_VERSION_NUM, T_AllocSetContext));
+	REQUIRE(broken, memcmp(read.tags, plh_heap_layout_of(PG_VERSION_NUM)->tags,
+						   sizeof(read.tags)) == 0);
+	REQUIRE(broken, plh_heap_layout_read(&read, 140000, 570));
+	REQUIRE(broken, read.tags[PLH_HEAP_SLAB] == 571 && read.tags[PLH_HEAP_GENERATION] == 572 &&
+			read.tags[PLH_HEAP_BUMP] == 0);
+	REQUIRE(broken, plh_heap_layout_read(&read, 170000, 450));
+	REQUIRE(broken, read.tags[PLH_HEAP_GENERATION] == 451 && read.tags[PLH_HEAP_SLAB] == 452 &&
+			read.tags[PLH_HEAP_BUMP] == 453);
+	REQUIRE(broken, !plh_heap_layout_read(&read, 120000, 570));
+	REQUIRE(broken, !plh_heap_layout_read(&read, 200000, 570));
+	REQUIRE(broken, !plh_heap_layout_read(&read, 160000, 0));
+	ok_unbroken(broken, "kinds of contexts are known of other servers by the tag of one");
+}
+
 void
 test_heap(void)
 {
-	static const int versions[] = {150000, 160000, 170000};
+	static const int versions[] = {130000, 150000, 160000, 170000};
 
 	for (int i = 0; i < lengthof(versions); i++)
 	{
@@ -476,4 +523,7 @@ test_heap(void)
 			tests[test] ();
 		}
 	}
+	begin(plh_heap_layout_of(PG_VERSION_NUM));
+	test_segments();
+	test_layouts();
 }
