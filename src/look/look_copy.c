@@ -18,9 +18,6 @@
 #define MAX_RUNS 131072
 #define MAPS_BYTES ((Size) 16 * 1024 * 1024)
 
-/* No process has anything at such an address: there registers are memory, too. */
-#define REGISTERS_AT ((uintptr_t) 4096)
-
 /* So much without content is a segment of its own, which is no root. */
 #define GAP_BYTES (16 * 1024 * 1024)
 
@@ -344,7 +341,7 @@ copy_registers(PlhLookCopy *copy, const PlhLookThreads *threads)
 {
 	char	   *room = plh_heap_reserve(threads->count * PLH_LOOK_REGISTER_BYTES);
 	PlhHeapSegment segment = {
-		.start = REGISTERS_AT,.bytes = room,.path = "",.flags = PLH_HEAP_ROOT
+		.start = PLH_LOOK_REGISTERS_AT,.bytes = room,.path = "",.flags = PLH_HEAP_ROOT
 	};
 	Size		bytes;
 
@@ -352,7 +349,7 @@ copy_registers(PlhLookCopy *copy, const PlhLookThreads *threads)
 	if (room == NULL)
 		return false;
 	bytes = plh_look_threads_registers(threads, room, &copy->registers);
-	segment.end = REGISTERS_AT + bytes;
+	segment.end = PLH_LOOK_REGISTERS_AT + bytes;
 	return bytes > 0 && add_segment(copy, &segment);
 }
 
@@ -401,6 +398,17 @@ root_of(int pid)
 	return psprintf("/proc/%d/root", pid);
 }
 
+/* The path of the program, as the kernel lists it. */
+static const char *
+name_of_binary(const char *link)
+{
+	char	   *path = palloc(MAXPGPATH);
+	ssize_t		length = readlink(link, path, MAXPGPATH - 1);
+
+	path[Max(length, 0)] = '\0';
+	return path;
+}
+
 bool
 plh_look_copy_make(PlhLookCopy *copy, int pid, bool stops)
 {
@@ -411,8 +419,9 @@ plh_look_copy_make(PlhLookCopy *copy, int pid, bool stops)
 		return false;
 	*copy = (PlhLookCopy)
 	{
-		.pid = pid,.root = root_of(pid)
+		.pid = pid,.root = root_of(pid),.binary = psprintf("/proc/%d/exe", pid)
 	};
+	copy->binary_name = name_of_binary(copy->binary);
 	making.content = plh_heap_reserve(PAGES_AT_ONCE * sizeof(uint64));
 	copy->memory.segments = plh_heap_reserve(MAX_SEGMENTS * sizeof(PlhHeapSegment));
 	copy->memory.room = MAX_SEGMENTS;

@@ -10,6 +10,9 @@
 #include "heap/heap_memory.h"
 #include "look/look_threads.h"
 
+/* No process has anything at such an address: there registers are memory, too. */
+#define PLH_LOOK_REGISTERS_AT ((uintptr_t) 4096)
+
 /* Where a list of mappings that lie side by side begins, and where its copy is. */
 typedef struct PlhLookRun
 {
@@ -28,6 +31,10 @@ typedef struct PlhLookCopy
 	PlhLookRegisters registers;
 	int			pid;
 	const char *root;			/* in front of paths that it has elsewhere */
+	const char *binary;			/* the server's program, for this process */
+	const char *binary_name;	/* and as it is listed, without the root */
+	bool		is_core;		/* nothing of this is of a process that is
+								 * there */
 	int			threads;		/* 0: not known, as it was not stopped */
 	int64		stopped_us;
 	int64		copied_bytes;

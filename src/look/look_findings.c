@@ -100,7 +100,9 @@ say_malloc(PlhSaid *said, const PlhLookHeap *heap)
 static void
 say_copy(PlhSaid *said, const PlhLookHeap *heap)
 {
-	if (heap->copy.threads == 0)
+	if (heap->copy.is_core)
+		PLH_LINE(said, true, look_core);
+	else if (heap->copy.threads == 0)
 		PLH_LINE(said, true, look_torn);
 	else
 		PLH_LINE(said, true, look_stopped,
@@ -234,7 +236,7 @@ say_lost(PlhSaid *said, const PlhProof *proof)
 static Holder *
 find_holders(const PlhProof *proof, uint32 *count)
 {
-	const PlhProofHolding *holdings = plh_proof_image_holdings(proof);
+	const		PlhProofHolding *holdings = plh_proof_image_holdings(proof);
 	Holder	   *holders = palloc0((proof->holding_count + 1) * sizeof(Holder));
 
 	*count = 0;
@@ -261,9 +263,13 @@ say_holders(PlhSaid *said, const PlhProof *proof)
 
 	if (count > 0)
 		PLH_LINE(said, true, look_holders);
-	for (uint32 i = 0; i < Min(count, LISTED) && (i == 0 || holders[i].bytes >= held / LISTED_PART); i++)
+	for (uint32 i = 0; i < Min(count, LISTED); i++)
+	{
+		if (i > 0 && holders[i].bytes < held / LISTED_PART)
+			break;
 		PLH_LINE(said, true, look_holder,.bytes = plh_words_size(holders[i].bytes),
 				 .who = text_of(proof, holders[i].text));
+	}
 }
 
 /* Contexts that do not fit: all of them, as of a server that checks its memory, or some. */
@@ -351,7 +357,8 @@ put_figures(StringInfo json, const PlhLookHeap *heap)
 
 	plh_json_put_number(json, "pid", heap->copy.pid);
 	plh_json_put_text(json, "version", heap->server.version);
-	plh_json_put_if(json, "stopped_us", heap->copy.threads > 0, heap->copy.stopped_us);
+	plh_json_put_if(json, "stopped_us", heap->copy.threads > 0 && !heap->copy.is_core,
+					heap->copy.stopped_us);
 	plh_json_put_number(json, "copied_bytes", heap->copy.copied_bytes);
 	plh_json_put_number(json, "unread_bytes", heap->copy.unread_bytes);
 	plh_json_put_if(json, "malloc_bytes", heap->malloc == PLH_PROOF_MALLOC_PROVEN,

@@ -9,6 +9,7 @@
 #include "base/compat.h"
 #include "heap/heap.h"
 #include "heap/heap_malloc.h"
+#include "look/look_core.h"
 #include "look/look_heap.h"
 #include "look/look_statistics.h"
 #include "proof/proof_told.h"
@@ -45,16 +46,13 @@ count_closed(const PlhHeapContexts *contexts)
 	return closed;
 }
 
-/* Copy and walk once.  Returns false if the tree is not what it should be. */
+/* Walk what was copied.  Returns false if the tree is not what it should be. */
 static bool
-try_walk(PlhLookHeap *heap, int pid, bool stops)
+walk_copy(PlhLookHeap *heap)
 {
-	if (!plh_look_copy_make(&heap->copy, pid, stops))
-		fail_copy(pid);
 	plh_look_server_find(&heap->server, &heap->copy);
-	errno = ENOMEM;
 	if (!plh_heap_index_start(&heap->index, plh_heap_memory_root_bytes(&heap->copy.memory)))
-		fail_copy(pid);
+		ereport(ERROR, (errmsg("out of memory")));
 	return plh_heap_contexts_walk(&heap->contexts, &heap->server.layout, &heap->copy.memory,
 								  &heap->index, heap->server.top_context);
 }
@@ -69,6 +67,15 @@ is_sampled(const PlhLookCopy *copy)
 	return false;
 }
 
+static void
+check_tree(const PlhLookHeap *heap, bool is_whole)
+{
+	if (!is_whole)
+		ereport(ERROR, (errmsg("the memory contexts of process %d are not what they are in "
+							   "PostgreSQL %s", heap->copy.pid, heap->server.version),
+						errhint("The process may be damaged, or its server was changed.")));
+}
+
 void
 plh_look_heap_walk(PlhLookHeap *heap, int pid, bool stops)
 {
@@ -77,17 +84,24 @@ plh_look_heap_walk(PlhLookHeap *heap, int pid, bool stops)
 
 	for (int try = 1; try <= MOST_TRIES; try++)
 	{
-		is_whole = try_walk(heap, pid, stops);
+		if (!plh_look_copy_make(&heap->copy, pid, stops))
+			fail_copy(pid);
+		is_whole = walk_copy(heap);
 		stopped_us += heap->copy.stopped_us;
 		if ((is_whole && count_closed(&heap->contexts) == 0) || try == MOST_TRIES)
 			break;
 		plh_look_copy_forget(&heap->copy);
 	}
-	if (!is_whole)
-		ereport(ERROR, (errmsg("the memory contexts of process %d are not what they are in "
-							   "PostgreSQL %s", pid, heap->server.version),
-						errhint("The process may be damaged, or its server was changed.")));
+	check_tree(heap, is_whole);
 	heap->copy.stopped_us = stopped_us;
+	heap->is_sampled = is_sampled(&heap->copy);
+}
+
+void
+plh_look_heap_walk_core(PlhLookHeap *heap, const char *file, const char *binary)
+{
+	plh_look_core_read(&heap->copy, file, binary);
+	check_tree(heap, walk_copy(heap));
 	heap->is_sampled = is_sampled(&heap->copy);
 }
 

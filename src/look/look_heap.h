@@ -31,6 +31,9 @@ typedef struct PlhLookHeap
  */
 extern void plh_look_heap_walk(PlhLookHeap *heap, int pid, bool stops);
 
+/* The same of a core file; "binary" is the server's program, NULL: where it was. */
+extern void plh_look_heap_walk_core(PlhLookHeap *heap, const char *file, const char *binary);
+
 /* Hand the statistics of its contexts on.  Comes before the next. */
 extern void plh_look_heap_read(PlhLookHeap *heap, PlhLogReading *reading);
 

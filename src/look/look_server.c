@@ -58,34 +58,23 @@ plh_look_server_check(int pid)
 
 /* Is it a segment of the server's own binary? */
 static bool
-is_of_binary(const PlhLookCopy *copy, const PlhHeapSegment *segment, const char *binary)
+is_of_binary(const PlhLookCopy *copy, const PlhHeapSegment *segment)
 {
 	return segment->flags & PLH_HEAP_FILE &&
-		strcmp(segment->path + strlen(copy->root), binary) == 0;
-}
-
-/* The path of the binary, as the kernel lists it. */
-static const char *
-path_of_binary(int pid)
-{
-	char	   *path = palloc(MAXPGPATH);
-	ssize_t		length = readlink(binary_of(pid), path, MAXPGPATH - 1);
-
-	path[Max(length, 0)] = '\0';
-	return path;
+		strcmp(segment->path + strlen(copy->root), copy->binary_name) == 0;
 }
 
 /* The difference of addresses in memory to those of the binary. */
 static bool
-find_bias(const PlhLookCopy *copy, const char *binary, uintptr_t *bias)
+find_bias(const PlhLookCopy *copy, uintptr_t *bias)
 {
 	for (uint32 i = 0; i < copy->memory.count; i++)
 	{
 		const PlhHeapSegment *segment = &copy->memory.segments[i];
 		PlhHeapVariables variables;
 
-		if (!is_of_binary(copy, segment, binary) || !(segment->flags & PLH_HEAP_ROOT) ||
-			!plh_heap_variables_place(&variables, binary_of(copy->pid), segment->start,
+		if (!is_of_binary(copy, segment) || !(segment->flags & PLH_HEAP_ROOT) ||
+			!plh_heap_variables_place(&variables, copy->binary, segment->start,
 									  segment->file_offset))
 			continue;
 		*bias = variables.bias;
@@ -102,7 +91,7 @@ pointer_of(PlhLookCopy *copy, const char *name, uintptr_t bias)
 	const void *bytes;
 	uintptr_t	pointer;
 
-	if (!plh_heap_variables_exported(binary_of(copy->pid), name, &address))
+	if (!plh_heap_variables_exported(copy->binary, name, &address))
 		return 0;
 	bytes = plh_heap_memory_at(&copy->memory, bias + address, sizeof(pointer));
 	if (bytes == NULL)
@@ -113,7 +102,7 @@ pointer_of(PlhLookCopy *copy, const char *name, uintptr_t bias)
 
 /* Read "postgres (PostgreSQL) 15.8 (Debian 15.8-0)", which ends with its line. */
 static bool
-find_version(PlhLookServer *server, const PlhLookCopy *copy, const char *binary)
+find_version(PlhLookServer *server, const PlhLookCopy *copy)
 {
 	for (uint32 i = 0; i < copy->memory.count; i++)
 	{
@@ -121,7 +110,7 @@ find_version(PlhLookServer *server, const PlhLookCopy *copy, const char *binary)
 		Size		bytes = segment->end - segment->start;
 		const char *found;
 
-		if (!is_of_binary(copy, segment, binary) || segment->flags & PLH_HEAP_ROOT)
+		if (!is_of_binary(copy, segment) || segment->flags & PLH_HEAP_ROOT)
 			continue;
 		found = memmem(segment->bytes, bytes, VERSION_TEXT, strlen(VERSION_TEXT));
 		if (found == NULL)
@@ -138,10 +127,21 @@ find_version(PlhLookServer *server, const PlhLookCopy *copy, const char *binary)
 	return false;
 }
 
+/* Has the first context its name? */
+static bool
+is_top(PlhLookCopy *copy, const char *header)
+{
+	char		name[64];
+	uint64		address;
+
+	memcpy(&address, header + PLH_HEAP_NAME, sizeof(address));
+	return plh_heap_memory_text(&copy->memory, address, name, sizeof(name)) &&
+		strcmp(name, "TopMemoryContext") == 0;
+}
+
 void
 plh_look_server_find(PlhLookServer *server, PlhLookCopy *copy)
 {
-	const char *binary = path_of_binary(copy->pid);
 	uintptr_t	bias = 0;
 	const void *header;
 	uint32		tag = 0;
@@ -150,14 +150,21 @@ plh_look_server_find(PlhLookServer *server, PlhLookCopy *copy)
 	{
 		0
 	};
-	if (!find_bias(copy, binary, &bias) || !find_version(server, copy, binary))
-		ereport(ERROR, (errmsg("could not find which PostgreSQL process %d is of", copy->pid)));
+	if (!find_bias(copy, &bias) || !find_version(server, copy))
+		ereport(ERROR, (errmsg("could not find which PostgreSQL process %d is of", copy->pid),
+						errhint("Its program does not say so as PostgreSQL's own does.")));
 	server->top_context = pointer_of(copy, "TopMemoryContext", bias);
 	server->cache_context = pointer_of(copy, "CacheMemoryContext", bias);
 	header = plh_heap_memory_at(&copy->memory, server->top_context, PLH_HEAP_CONTEXT_BYTES);
 	if (header == NULL)
-		ereport(ERROR, (errmsg("process %d has no memory contexts yet", copy->pid)));
+		ereport(ERROR, (errmsg("process %d has no memory contexts yet", copy->pid),
+						errhint("Try again once it has begun to work.")));
 	memcpy(&tag, header, sizeof(tag));
+	if (!is_top(copy, header))
+		ereport(ERROR, (errmsg("the memory contexts of process %d are not what they are in "
+							   "PostgreSQL %s", copy->pid, server->version),
+						errhint("The process may be damaged. A core file may be of another "
+								"build than the program.")));
 	if (!plh_heap_layout_read(&server->layout, server->version_num, tag))
 		ereport(ERROR, (errmsg("PostgreSQL %s is not known", server->version),
 						errhint("Those that can be looked at are 13 to %d.",

@@ -188,26 +188,27 @@ read_registers(int id, char *room)
 	return TYPEALIGN_DOWN(sizeof(uint64), bytes + more);
 }
 
-static PlhLookRegisters
-take_pointers(int id, const char *room)
+void
+plh_look_threads_pointers(PlhLookRegisters *registers, const char *general)
 {
-	PlhLookRegisters taken;
+	struct user_regs_struct known;
+
+	memcpy(&known, general, sizeof(known));
 #ifdef __x86_64__
-	struct user_regs_struct general;
-
-	memcpy(&general, room, sizeof(general));
-	taken.stack = general.rsp - RED_ZONE;
-	taken.thread = general.fs_base;
+	registers->stack = known.rsp - RED_ZONE;
+	registers->thread = known.fs_base;
 #else
-	struct user_regs_struct general;
-	uint64		thread = 0;
-
-	memcpy(&general, room, sizeof(general));
-	taken.stack = general.sp - RED_ZONE;
-	(void) read_set(id, NT_ARM_TLS, (char *) &thread, sizeof(thread));
-	taken.thread = thread;
+	registers->stack = known.sp - RED_ZONE;
 #endif
-	return taken;
+}
+
+static void
+take_pointers(int id, const char *general, PlhLookRegisters *registers)
+{
+	plh_look_threads_pointers(registers, general);
+#ifndef __x86_64__
+	(void) read_set(id, NT_ARM_TLS, (char *) &registers->thread, sizeof(registers->thread));
+#endif
 }
 
 Size
@@ -222,7 +223,7 @@ plh_look_threads_registers(const PlhLookThreads *threads, char *room, PlhLookReg
 		if (bytes == 0)
 			return 0;
 		if (threads->list[i].id == threads->pid)
-			*registers = take_pointers(threads->list[i].id, room + all);
+			take_pointers(threads->list[i].id, room + all, registers);
 		all += bytes;
 	}
 	return all;

@@ -12,7 +12,8 @@
 typedef struct PlhLookThread
 {
 	int			id;
-	int			signal;			/* that came meanwhile, and is handed on; 0: none */
+	int			signal;			/* that came meanwhile, and is handed on; 0:
+								 * none */
 	bool		is_stopped;
 } PlhLookThread;
 
@@ -32,6 +33,9 @@ typedef struct PlhLookRegisters
 	uintptr_t	stack;			/* what lies below is not in use */
 	uintptr_t	thread;			/* near the variables of the thread */
 } PlhLookRegisters;
+
+/* Take these out of general registers; "thread" is no part of them on ARM. */
+extern void plh_look_threads_pointers(PlhLookRegisters *registers, const char *general);
 
 /* The most bytes that the registers of a thread take. */
 #define PLH_LOOK_REGISTER_BYTES 16384

@@ -34,6 +34,8 @@ typedef struct Options
 	bool		rows_only;
 	bool		redact;
 	bool		no_stop;
+	const char *core;			/* NULL: none is named */
+	const char *binary;			/* likewise */
 	Format		format;
 } Options;
 
@@ -45,6 +47,7 @@ static const char usage[] =
 "\n"
 "Usage:\n"
 "  pg_leakhunt_look PID\n"
+"  pg_leakhunt_look --core FILE\n"
 "  pg_leakhunt_look --log FILE...\n"
 "  pg_leakhunt_look --rows FILE...\n"
 "\n"
@@ -56,6 +59,8 @@ static const char usage[] =
 "  --log             look for statistics of memory contexts, for messages about memory,\n"
 "                    and for reports of the kernel, in a log or in any other text\n"
 "  --rows            look for rows of pg_backend_memory_contexts only\n"
+"  --core FILE       look at the process that a core file is of\n"
+"  --binary FILE     the server's program, if not where the core file says that it was\n"
 "  --no-stop         do not stop the process: what it changes meanwhile is torn\n"
 "  --format FORMAT   text (the default), json or html\n"
 "  --redact          show statements without their literals, and no contents\n"
@@ -87,6 +92,8 @@ read_options(int argc, char **argv)
 	static const struct option known[] = {
 		{"log", no_argument, NULL, 'l'},
 		{"rows", no_argument, NULL, 'r'},
+		{"core", required_argument, NULL, 'c'},
+		{"binary", required_argument, NULL, 'b'},
 		{"no-stop", no_argument, NULL, 'n'},
 		{"format", required_argument, NULL, 'f'},
 		{"redact", no_argument, NULL, 'x'},
@@ -105,6 +112,12 @@ read_options(int argc, char **argv)
 				break;
 			case 'r':
 				options.rows_only = true;
+				break;
+			case 'c':
+				options.core = optarg;
+				break;
+			case 'b':
+				options.binary = optarg;
 				break;
 			case 'n':
 				options.no_stop = true;
@@ -221,6 +234,16 @@ go_first(void)
 	close(fd);
 }
 
+/* Say what there is to say of a process that was walked. */
+static int
+tell_process(const Options *options, PlhLookHeap *heap, const PlhLookFacts *facts)
+{
+	plh_look_heap_read(heap, &reading);
+	plh_look_heap_prove(heap);
+	show_process(options, heap, facts);
+	return 0;
+}
+
 static int
 look_at_process(const Options *options, int pid)
 {
@@ -231,10 +254,17 @@ look_at_process(const Options *options, int pid)
 	plh_look_server_check(pid);
 	plh_look_heap_walk(&heap, pid, !options->no_stop);
 	facts = plh_look_findings_ask(pid);
-	plh_look_heap_read(&heap, &reading);
-	plh_look_heap_prove(&heap);
-	show_process(options, &heap, &facts);
-	return 0;
+	return tell_process(options, &heap, &facts);
+}
+
+static int
+look_at_core(const Options *options)
+{
+	static PlhLookHeap heap;
+	const PlhLookFacts unknown = {-1, -1, -1, -1};
+
+	plh_look_heap_walk_core(&heap, options->core, options->binary);
+	return tell_process(options, &heap, &unknown);
 }
 
 static int
@@ -258,22 +288,33 @@ read_pid(int count, char **arguments)
 	return pid > 0 && pid <= PG_INT32_MAX && *end == '\0' ? (int) pid : 0;
 }
 
+static int
+look(const Options *options, int count, char **arguments)
+{
+	int			pid = read_pid(count, arguments);
+
+	if (options->core != NULL && count == 0)
+		return look_at_core(options);
+	if (options->is_log || options->rows_only)
+	{
+		if (count == 0)
+			fail_usage("no file is named; - is the standard input");
+		return look_at_texts(options, count, arguments);
+	}
+	if (options->core != NULL || pid == 0)
+		fail_usage("what to look at is not told: the id of a process, --core, --log or --rows");
+	return look_at_process(options, pid);
+}
+
 int
 main(int argc, char **argv)
 {
 	Options		options = read_options(argc, argv);
-	bool		has_texts = options.is_log || options.rows_only;
-	int			pid = has_texts ? 0 : read_pid(argc - optind, argv + optind);
 	int			status;
 
-	if (!has_texts && pid == 0)
-		fail_usage("what to look at is not told: the id of a process, --log or --rows");
-	if (optind == argc)
-		fail_usage("no file is named; - is the standard input");
 	plh_log_reading_begin(&reading, options.rows_only);
 	plh_redaction_begin(options.redact);
-	status = pid != 0 ? look_at_process(&options, pid) :
-		look_at_texts(&options, argc - optind, argv + optind);
+	status = look(&options, argc - optind, argv + optind);
 	if (fflush(stdout) != 0)
 	{
 		fprintf(stderr, "pg_leakhunt_look: could not write: %m\n");

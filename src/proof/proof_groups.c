@@ -64,9 +64,11 @@ name_of(PlhProofGroups *groups, uint32 context)
 bool
 plh_proof_groups_is_resettable(PlhProofGroups *groups, uint32 context)
 {
+	const PlhHeapLasting *lasting = &groups->server.lasting;
+
 	if (groups->resettable[context] == 0)
-		groups->resettable[context] = 1 + plh_heap_known_is_resettable(groups->contexts,
-																	   &groups->server.lasting, context);
+		groups->resettable[context] = 1 + plh_heap_known_is_resettable(groups->contexts, lasting,
+																	   context);
 	return groups->resettable[context] == 2;
 }
 

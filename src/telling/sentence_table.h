@@ -1152,7 +1152,9 @@ SENTENCE(look_malloc_unknown, "it is not",
 		 "Not decided: what malloc has given out outside of memory contexts. Its memory was not understood: the process was in the middle of changing it, or its malloc is not glibc's.", NULL)
 SENTENCE(look_malloc_threads, "the process has several threads",
 		 "Not decided: what malloc has given out outside of memory contexts. The process has {count} threads, of which each keeps free memory of its own.", NULL)
-SENTENCE(look_stopped, "always",
+SENTENCE(look_core, "it is a core file",
+		 "All of this is as it was when the core file was written.", NULL)
+SENTENCE(look_stopped, "it is a process",
 		 "It stood still for {span}, while its memory was copied.", NULL)
 SENTENCE(look_torn, "it was not stopped",
 		 "It was not stopped while its memory was copied. What it changed meanwhile is torn: what is called lost may have been moved, and contexts may look damaged.", NULL)

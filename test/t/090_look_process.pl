@@ -10,6 +10,7 @@ use IPC::Run;
 use JSON::PP;
 use LeakHunt;
 use List::Util qw(sum0);
+use POSIX ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -240,6 +241,52 @@ chmod 0111, "$folder/sleep";
 my $hidden = start_program("$folder/sleep", '1000');
 is_refused($hidden, "permission denied to look at process $hidden", 'a process that is not ours');
 end_program($hidden);
+
+# of what claims to be a server, nothing is trusted
+sub start_false_server
+{
+	return start_program($ENV{LEAKER} =~ s/leaker$/false_server_$_[0]/r, $_[1]);
+}
+for (
+	[ '15', 'none', 'process %d has no memory contexts yet', 'a server that begins' ],
+	[ '15', 'torn', 'the memory contexts of process %d are not what they are in PostgreSQL 15.0', 'a damaged process' ],
+	[ '12', 'checked', 'PostgreSQL 12.0 is not known', 'an old release' ])
+{
+	my ($version, $contexts, $message, $name) = @$_;
+	my $server = start_false_server($version, $contexts);
+
+	is_refused($server, sprintf($message, $server), $name);
+	end_program($server);
+}
+my $checked = start_false_server('15', 'checked');
+$look = look_at($checked);
+like($look->{text}, qr/^Not decided: what is lost\. No memory context is as PostgreSQL 15\.0 lays it out/m,
+	'of a server with assertions, it is not known what is lost');
+is($look->{process}{lost_bytes}, 0, 'and nothing is called so');
+is($look->{statistics}[0]{bytes}, 1024, 'but what its contexts have is told');
+end_program($checked);
+
+# A program of 32 bits that waits, where the kernel runs such: pause() again and again.
+{
+	my $code = "\xB8\x1D\x00\x00\x00\xCD\x80\xEB\xF7";
+	my $elf = pack('a4CCCx9vvVVVVVvvvvvv', "\x7FELF", 1, 1, 1, 2, 3, 1, 0x8048054, 52, 0, 0, 52, 32, 1, 0, 0, 0)
+	  . pack('V8', 1, 0, 0x8048000, 0x8048000, 84 + length $code, 84 + length $code, 5, 4096) . $code;
+
+	open my $file, '>:raw', "$folder/small" or die $!;
+	print $file $elf;
+	close $file;
+	chmod 0755, "$folder/small";
+	my $small = start_program("$folder/small");
+	if (waitpid($small, POSIX::WNOHANG()) == 0)
+	{
+		is_refused($small, "process $small is a 32-bit program", 'a program of 32 bits');
+		end_program($small);
+	}
+	else
+	{
+		note('This kernel runs no programs of 32 bits.');
+	}
+}
 
 is((look('0'))[2], 2, 'what is no id is an error of usage');
 is((look('12', '13'))[2], 2, 'and so are two');
