@@ -67,7 +67,8 @@ is_deeply([ lost_by('SELECT hold_malloc(100, 3000), release_malloc()', 104) ], [
 	'what was freed is not lost');
 
 # As the kernel gives out pages, each is a mapping.
-my @large = lost_by('SELECT hold_malloc(40000000, 4), forget_malloc()', 67108864);
+# An old address may hold the last one.
+my @large = lost_by(join('; ', ('SELECT hold_malloc(40000000, 1), forget_malloc()') x 4), 67108864);
 cmp_ok($large[2], '>=', 3, 'large blocks are lost, too');
 cmp_ok($large[1], '>=', $large[2] * 40_000_000, 'each byte of them');
 cmp_ok($large[1], '<', $large[2] * (40_000_000 + 4096), 'and no more than the pages that they have');
