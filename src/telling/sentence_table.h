@@ -1136,7 +1136,7 @@ SENTENCE(look_lost_rest, "there are others, none of which has much", "{bytes}: o
 SENTENCE(look_content, "one of them has a text", "One has \"{name}\".", NULL)
 SENTENCE(look_loose, "something is lost, but somebody has its context",
 		 "Nothing points to {freed} of its memory, but a reset of its memory contexts frees it.", NULL)
-SENTENCE(look_holders, "something can be reached", "Of the rest, these hold most:", NULL)
+SENTENCE(look_holders, "something can be reached", "Of the rest, these hold most.", NULL)
 SENTENCE(look_holder, "each of these", "{bytes} is held by {who}.", NULL)
 PLURAL(look_closed, "the layout of some contexts does not prove true",
 	   "{count} memory context, {bytes}, is not as this release lays it out. All of it counts as held.",
