@@ -10,8 +10,8 @@
 
 typedef struct PlhProofSites
 {
-	PlhProofGroups groups;		/* those of sites come first */
 	uint32	   *buckets;		/* of groups of a site */
+	PlhProofGroups groups;		/* those of sites come first */
 } PlhProofSites;
 
 /* With the live samples' sites; NULL: there is no room. */
