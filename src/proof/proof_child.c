@@ -201,6 +201,24 @@ prove(PlhProofSites *sites)
 	_exit(write_file(proof, bytes) ? 0 : 1);
 }
 
+/*
+ * A process that has left its session, as this one has, is in a group of its own for the scheduler,
+ * which gives each group the same share: so the group is to be nice, too.
+ */
+static void
+take_lowest_priority(void)
+{
+	static const char lowest[] = "19\n";
+	int			fd;
+
+	(void) setpriority(PRIO_PROCESS, 0, 19);
+	if (getsid(0) != getpid() ||
+		(fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC)) < 0)
+		return;
+	(void) plh_whole_io_write(fd, lowest, strlen(lowest), PLH_FILE_POSITION);
+	close(fd);
+}
+
 void
 plh_proof_child_run(const PlhProof *head, const int64 *stopped, const char *directory)
 {
@@ -220,7 +238,7 @@ plh_proof_child_run(const PlhProof *head, const int64 *stopped, const char *dire
 	signal(SIGALRM, end_of_time);
 	alarm(CLOCK_TIMES * (LEAST_SECONDS + SECONDS_PER_GB * (begun.private_bytes >> 30)));
 	plh_detached_child_limit_cpu(LEAST_SECONDS + SECONDS_PER_GB * (begun.private_bytes >> 30));
-	(void) setpriority(PRIO_PROCESS, 0, 19);
+	take_lowest_priority();
 
 	/*
 	 * a stack for signals may be known to the kernel only: its address is on

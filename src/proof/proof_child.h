@@ -14,4 +14,4 @@
  * stood still.
  */
 extern void plh_proof_child_run(const PlhProof *head, const int64 *stopped, const char *directory)
-			pg_attribute_noreturn();
+			__attribute__((noreturn));
