@@ -13,6 +13,7 @@
 #include "functions/sql_prove.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
+#include "process/process.h"
 #include "profile/profile_image.h"
 #include "profile/site_facts.h"
 #include "reader/database_text.h"
@@ -171,6 +172,8 @@ show_proof(FunctionCallInfo fcinfo)
 	const PlhProof *proof;
 
 	plh_sql_rows_start(fcinfo, &sink);
+	if (target.pid > 0 && plh_process_refusal() == NULL)
+		plh_sql_prove_introduce(target.pid);
 	if (!plh_sql_source_profile(&profile, &target, WARNING))
 		return (Datum) 0;
 	proof = profile.dump != NULL ? proof_of_dump(profile.image) :

@@ -14,11 +14,13 @@
 #include "utils/timestamp.h"
 
 #include "base/process_facts.h"
+#include "functions/sql_access.h"
 #include "functions/sql_errand.h"
 #include "functions/sql_prove.h"
 #include "process/profile_directory.h"
 #include "proof/proof.h"
 #include "reader/proof_file.h"
+#include "reader/server_processes.h"
 #include "sampler/doorbell.h"
 #include "sampler/errands.h"
 
@@ -57,6 +59,17 @@ begin(int pid, int64 *child)
 
 	return request != 0 && ring(pid) &&
 		plh_sql_errand_wait(PLH_ERRAND_PROVE, pid, request, ANSWER_WAIT_US, child);
+}
+
+/* One that is asked for a proof shows itself, whatever becomes of that proof. */
+void
+plh_sql_prove_introduce(int pid)
+{
+	int64		child;
+
+	if (plh_profile_reader_find(plh_profile_directory_path(), pid, true) == NULL &&
+		plh_server_processes_has(pid) && plh_sql_access_may_have_loaded(pid) && plh_sql_access_knows(pid))
+		(void) begin(pid, &child);
 }
 
 static const PlhProof *

@@ -27,6 +27,7 @@
 #include "proof/proof.h"
 #include "proof/proof_child.h"
 #include "sampler/errands.h"
+#include "sampler/publication.h"
 
 /* A child that was killed is waited for so often, and so long. */
 #define KILL_TRIES 100
@@ -129,6 +130,8 @@ plh_proof_begin(void)
 
 	if (is_working())
 		return -EBUSY;
+	if (!plh_profile_file_is_published())
+		plh_publication_begin();
 	if (!plh_profile_file_is_published() || directory_path == NULL)
 		return -ENOENT;
 	wipe_stack();
@@ -140,7 +143,10 @@ plh_proof_begin(void)
 	return child;
 }
 
-/* Registers of other threads are not in the copy: only those of one that runs no code of ours. */
+/*
+ * The copy has the registers of the thread that forks, and no others: from another thread it would
+ * lack those of the server's own.
+ */
 static bool
 is_main_thread(void)
 {

@@ -148,6 +148,13 @@ plh_publication_publish(void)
 	plh_guard_restore(was_held);
 }
 
+void
+plh_publication_begin(void)
+{
+	if (plh_profile != NULL || plh_owner_begin_profile())
+		plh_publication_publish();
+}
+
 static bool
 has_kept_enough(void)
 {
@@ -177,10 +184,10 @@ plh_publication_if_due(int64 gap_us)
 	now_us = plh_clock_us(CLOCK_MONOTONIC_COARSE);
 	if (now_us < state.retry_us)
 		return;
-	if (plh_profile_file_is_published() || has_kept_enough() ||
-		(is_large(now_us, gap_us) &&
-		 (plh_profile != NULL || plh_owner_begin_profile())))
+	if (plh_profile_file_is_published() || has_kept_enough())
 		plh_publication_publish();
+	else if (is_large(now_us, gap_us))
+		plh_publication_begin();
 }
 
 PLH_EVERY_PROCESS void

@@ -14,6 +14,9 @@
 
 extern void plh_publication_start(const char *directory);
 extern void plh_publication_publish(void);
+
+/* Also where nothing was sampled yet: so that a process that is asked for shows itself. */
+extern void plh_publication_begin(void);
 extern void plh_publication_if_due(int64 gap_us);
 extern void plh_publication_forget(void);
 

@@ -122,6 +122,22 @@ $session->quit;
 is($node->safe_psql('postgres', "SELECT coalesce(sum(lost_chunks - resettable_chunks), 0), coalesce(max(lost_bytes) <= 256, true) FROM pg_leakhunt_proof($pid) WHERE lifetime = 'session' AND kind IS NOT NULL AND lost_bytes > resettable_bytes"),
 	$node->pg_version >= 17 ? '1|t' : '0|t', 'a fresh session has lost nothing');
 
+# One that has kept no sample gets its profile by being asked for, and only by who may see it.
+my $small = $node->background_psql('postgres');
+my $small_pid = session_pid($small);
+my $state_of = "SELECT state FROM pg_leakhunt_processes WHERE pid = $small_pid";
+is($node->safe_psql('postgres', $state_of), 'small', 'a session that has kept no sample has no profile');
+$node->safe_psql('postgres', 'CREATE ROLE nosy LOGIN');
+like(($node->psql('postgres', "SELECT * FROM pg_leakhunt_proof($small_pid)", extra_params => [ '-U', 'nosy' ]))[2],
+	qr/WARNING: .*process $small_pid/, 'nobody who may not see it has it proven');
+is($node->safe_psql('postgres', $state_of), 'small', 'nor given a profile');
+cmp_ok($node->safe_psql('postgres', "SELECT sum(bytes) FROM pg_leakhunt_proof($small_pid)"), '>', 200000,
+	'a session that has kept no sample is proven');
+is($node->safe_psql('postgres', $state_of), 'live', 'and has a profile from then on');
+cmp_ok($node->safe_psql('postgres', 'SELECT sum(bytes) FROM pg_leakhunt_proof(pg_backend_pid())'), '>', 200000,
+	'so is one that proves itself');
+$small->quit;
+
 # Of contexts that are lost as a whole the explanation says so.
 $session->query_safe($_) for ('SELECT leak_contexts(200, 75000)', 'SELECT pg_sleep(0.3)') x 2;
 $node->safe_psql('postgres', "SELECT count(*) FROM pg_leakhunt_proof($pid)");
