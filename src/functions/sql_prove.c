@@ -68,7 +68,8 @@ plh_sql_prove_introduce(int pid)
 	int64		child;
 
 	if (plh_profile_reader_find(plh_profile_directory_path(), pid, true) == NULL &&
-		plh_server_processes_has(pid) && plh_sql_access_may_have_loaded(pid) && plh_sql_access_knows(pid))
+		plh_server_processes_has(pid) && plh_sql_access_may_have_loaded(pid) &&
+		plh_sql_access_knows(pid))
 		(void) begin(pid, &child);
 }
 
