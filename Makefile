@@ -35,23 +35,16 @@ MALLOC_OBJS = \
 	src/preload/pg_leakhunt_malloc.o
 
 # The program that looks at processes and logs, of the files that it takes from the module, and
-# which needs no server: its own folder has what these files need of one.
-LOOK_SOURCES = $(wildcard src/look/*.c) $(wildcard src/statistics/*.c) $(wildcard src/heap/*.c) \
-	src/base/mappings.c \
-	src/base/process_facts.c \
+# which needs no server: its own folder has what these files need of one.  The first are those that
+# read texts, which the page doc/look.html has, too.
+LOOK_TEXT_SOURCES = $(wildcard src/statistics/*.c) \
 	src/base/size_units.c \
-	src/base/whole_io.c \
 	src/judge/account.c \
 	src/judge/family.c \
+	src/look/without_server.c \
 	src/profile/profile_image.c \
 	src/profile/proof_image.c \
 	src/profile/statement_tokens.c \
-	src/proof/node_name.c \
-	src/proof/proof_groups.c \
-	src/proof/proof_holdings.c \
-	src/proof/proof_texts.c \
-	src/proof/proof_told.c \
-	src/proof/proof_words.c \
 	src/reader/database_text.c \
 	src/reader/profile_builder.c \
 	src/reader/redaction.c \
@@ -62,6 +55,16 @@ LOOK_SOURCES = $(wildcard src/look/*.c) $(wildcard src/statistics/*.c) $(wildcar
 	src/telling/contexts_evidence.c \
 	src/telling/sentences.c \
 	src/telling/size_sentences.c
+LOOK_SOURCES = $(sort $(LOOK_TEXT_SOURCES) $(wildcard src/look/*.c)) $(wildcard src/heap/*.c) \
+	src/base/mappings.c \
+	src/base/process_facts.c \
+	src/base/whole_io.c \
+	src/proof/node_name.c \
+	src/proof/proof_groups.c \
+	src/proof/proof_holdings.c \
+	src/proof/proof_texts.c \
+	src/proof/proof_told.c \
+	src/proof/proof_words.c
 LOOK_OBJS = $(LOOK_SOURCES:src/%.c=src/look/objects/%.o)
 
 PG_CPPFLAGS = -I$(srcdir)/src -DPLH_EXTENSION_VERSION='"$(EXTVERSION)"'
@@ -314,6 +317,14 @@ $(LOOK_OBJS): src/look/objects/%.o: src/%.c $(filter-out $(GENERATED),$(wildcard
 	$(CC) $(CFLAGS) $(LOOK_FLAGS) $(CPPFLAGS) -c -o $@ $<
 pg_leakhunt_look: $(LOOK_OBJS)
 	$(CC) $(CFLAGS) $(LOOK_FLAGS) $(LOOK_OBJS) -Wl,--gc-sections $(LDFLAGS) $(LDFLAGS_EX) -L$(pkglibdir) -L$(libdir) -lpgcommon -lpgport -lm -o $@
+
+# The page that says of texts what the program says; it is in the repository, as few have what
+# makes it.
+.PHONY: look-page print-look-texts
+look-page:
+	src/browser/build
+print-look-texts:
+	@echo $(LOOK_TEXT_SOURCES)
 
 install: install-look
 uninstall: uninstall-look

@@ -1,0 +1,1 @@
+/* What PostgreSQL includes of this, a page does not have, and nothing here calls. */

@@ -1,0 +1,32 @@
+// What doc/look.html shows; null while it reads.
+function shown() {
+	const explanation = document.getElementById('explanation');
+
+	return explanation.hidden ? null : {
+		text: explanation.dataset.text,
+		paragraphs: [...explanation.children].map(child => child.textContent),
+		markup: explanation.querySelectorAll('*:not(p)').length,
+		width: document.documentElement.scrollWidth,
+		title: document.title
+	};
+}
+
+function news() {
+	return document.getElementById('news').textContent;
+}
+
+// What is explained next is not to be taken for what was explained before.
+function forget() {
+	document.getElementById('explanation').hidden = true;
+}
+
+function enter(text) {
+	document.getElementById('text').value = text;
+}
+
+function drop(text) {
+	const data = new DataTransfer();
+
+	data.setData('text/plain', text);
+	document.getElementById('text').dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true }));
+}
