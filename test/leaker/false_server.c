@@ -11,7 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* As the server has it. */
+/* As the server has them. */
+extern const char version[];
+extern uint64_t *TopMemoryContext;
+
 const char	version[] = "postgres (PostgreSQL) " VERSION "\n";
 
 #define TAG 570
