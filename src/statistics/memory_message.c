@@ -27,17 +27,22 @@ plh_memory_message_name(PlhMessageKind kind)
 	return names[kind];
 }
 
-/* Read the number behind a text, wherever that stands. */
+/* Read the number behind a text, wherever that stands.  One that somebody has masked is none. */
 static bool
 number_behind(PlhTextSpan text, const char *words, uint64 *number)
 {
 	ssize_t		found = plh_text_span_find(text, words, 0);
 	PlhTextSpan rest;
+	uint64		read;
 
 	if (found < 0)
 		return false;
 	rest = plh_text_span_behind(text, found + strlen(words));
-	return plh_text_span_unsigned(&rest, number);
+	if (!plh_text_span_unsigned(&rest, &read) ||
+		(rest.bytes > 0 && isalpha((unsigned char) rest.data[0])))
+		return false;
+	*number = read;
+	return true;
 }
 
 static bool
