@@ -266,7 +266,10 @@ find_bare(PlhTextSpan line)
 	};
 }
 
-/* A line that nothing introduces. */
+/*
+ * A line that nothing introduces, or a word of a client's own, such as "Detail:" or "Hint:" in the
+ * user's language.
+ */
 static void
 take_bare(PlhMemoryMessages *messages, const PlhLogEntry *entry, bool is_of_last)
 {
@@ -275,8 +278,10 @@ take_bare(PlhMemoryMessages *messages, const PlhLogEntry *entry, bool is_of_last
 	bare.text = find_bare(entry->text);
 	if (bare.text.bytes > 0)
 		begin_message(messages, &bare, is_of_last);
-	else if (is_of_last && plh_text_span_begins(plh_text_span_trim(entry->text), "Failed on request"))
+	else if (is_of_last && has(entry->text, "Failed on request of size "))
 		read_detail(&messages->pending, entry->text);
+	else if (is_of_last)
+		read_hint(&messages->pending, entry->text);
 }
 
 void
