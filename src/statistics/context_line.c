@@ -141,6 +141,6 @@ plh_context_line_read(PlhTextSpan line)
 		read.kind = PLH_CONTEXT_LINE_NONE;
 	read.before = before;
 	if (plh_text_span_skip(&rest, ":"))
-		read.ident = plh_text_span_trim(rest);
+		read.ident = plh_text_span_plain(plh_text_span_trim(rest));
 	return read;
 }

@@ -252,7 +252,8 @@ enter(PlhStatistics *statistics, const PlhContextLine *line, const char *parent,
 	PlhTextSpan ident = line->ident;
 	int			index;
 
-	plh_text_span_copy(written, sizeof(written), plh_text_span_trim(line->name));
+	plh_text_span_copy(written, sizeof(written),
+					   plh_text_span_plain(plh_text_span_trim(line->name)));
 	statistics->is_old |= plh_context_names_is_old(written);
 	name = plh_context_names_current(written);
 	if (is_index(statistics, parent, name, ident))
