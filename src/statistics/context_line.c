@@ -19,6 +19,7 @@
 #define TOTAL_WORDS " total in "
 #define GRAND_TOTAL "Grand total: "
 #define MORE_WORDS " more child contexts containing "
+#define LEVEL_WORDS "level: "
 
 /* The number whose last digit is in front of that position.  False: none is there. */
 static bool
@@ -87,15 +88,18 @@ is_more(PlhContextLine *read, PlhTextSpan before)
 		number_before(before, words, &start, &read->contexts);
 }
 
-/* Skip "level: N; ", as the server's log has it from 14 on. */
+/* Skip "level: N; ", as the server's log has it from 14 on, and what quotes it or precedes it. */
 static void
 skip_level(PlhContextLine *read, PlhTextSpan *before)
 {
-	PlhTextSpan rest = *before;
+	ssize_t		found = plh_text_span_find(*before, LEVEL_WORDS, 0);
+	PlhTextSpan rest;
 	int64		level;
 
-	if (plh_text_span_skip(&rest, "level: ") && plh_text_span_number(&rest, &level) &&
-		plh_text_span_skip(&rest, "; "))
+	if (found < 0)
+		return;
+	rest = plh_text_span_behind(*before, found + strlen(LEVEL_WORDS));
+	if (plh_text_span_number(&rest, &level) && plh_text_span_skip(&rest, "; "))
 	{
 		read->level = level;
 		*before = rest;
@@ -141,6 +145,6 @@ plh_context_line_read(PlhTextSpan line)
 		read.kind = PLH_CONTEXT_LINE_NONE;
 	read.before = before;
 	if (plh_text_span_skip(&rest, ":"))
-		read.ident = plh_text_span_trim(rest);
+		read.ident = plh_text_span_plain(plh_text_span_trim(rest));
 	return read;
 }

@@ -3,8 +3,9 @@
  *	  What one line of a log says, and who.
  *
  * log_line_prefix can be anything.  What follows it is "LOG:  " or another such word, with two
- * blanks, which nothing in a prefix has in practice.  The process' id is a number in brackets, or
- * the first one behind "pid", as nearly all prefixes have it.
+ * blanks, which nothing in a prefix has in practice.  Where a log was copied from a table, the word
+ * is a field between tabs, and has no colon.  The process' id is a number in brackets, or the first
+ * one behind "pid", as nearly all prefixes have it.
  */
 #include "postgres.h"
 
@@ -28,18 +29,28 @@ static const SeverityWord severity_words[] = {
 /* A prefix is no longer than this. */
 #define PREFIX_BYTES 512
 
-/* The word that a colon ends, if it is one of those. */
-static const SeverityWord *
-word_before(PlhTextSpan line, Size colon)
+/* Does a word begin there?  A tab ends only one that has a tab in front of it, too. */
+static bool
+begins_word(PlhTextSpan line, Size start, char end)
 {
+	char		before = start == 0 ? '\n' : line.data[start - 1];
+
+	return end == '\t' ? before == '\t' : !isalpha((unsigned char) before);
+}
+
+/* The word that a colon or a tab ends, if it is one of those. */
+static const SeverityWord *
+word_before(PlhTextSpan line, Size end)
+{
+	if (line.data[end] != ':' && line.data[end] != '\t')
+		return NULL;
 	for (int i = 0; i < lengthof(severity_words); i++)
 	{
 		const char *word = severity_words[i].word;
-		Size		bytes = strlen(word);
-		Size		start = colon + 1 - bytes;
+		Size		bytes = strlen(word) - 1;
 
-		if (colon + 1 >= bytes && memcmp(line.data + start, word, bytes) == 0 &&
-			(start == 0 || !isalpha((unsigned char) line.data[start - 1])))
+		if (end >= bytes && memcmp(line.data + end - bytes, word, bytes) == 0 &&
+			begins_word(line, end - bytes, line.data[end]))
 			return &severity_words[i];
 	}
 	return NULL;
@@ -108,7 +119,7 @@ read_plain(PlhTextSpan line)
 
 	for (Size i = 0; i < head.bytes; i++)
 	{
-		const SeverityWord *word = head.data[i] != ':' ? NULL : word_before(head, i);
+		const SeverityWord *word = word_before(head, i);
 
 		if (word == NULL)
 			continue;

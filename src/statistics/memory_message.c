@@ -27,17 +27,22 @@ plh_memory_message_name(PlhMessageKind kind)
 	return names[kind];
 }
 
-/* Read the number behind a text, wherever that stands. */
+/* Read the number behind a text, wherever that stands.  One that somebody has masked is none. */
 static bool
 number_behind(PlhTextSpan text, const char *words, uint64 *number)
 {
 	ssize_t		found = plh_text_span_find(text, words, 0);
 	PlhTextSpan rest;
+	uint64		read;
 
 	if (found < 0)
 		return false;
 	rest = plh_text_span_behind(text, found + strlen(words));
-	return plh_text_span_unsigned(&rest, number);
+	if (!plh_text_span_unsigned(&rest, &read) ||
+		(rest.bytes > 0 && isalpha((unsigned char) rest.data[0])))
+		return false;
+	*number = read;
+	return true;
 }
 
 static bool
@@ -261,7 +266,10 @@ find_bare(PlhTextSpan line)
 	};
 }
 
-/* A line that nothing introduces. */
+/*
+ * A line that nothing introduces, or a word of a client's own, such as "Detail:" or "Hint:" in the
+ * user's language.
+ */
 static void
 take_bare(PlhMemoryMessages *messages, const PlhLogEntry *entry, bool is_of_last)
 {
@@ -270,8 +278,10 @@ take_bare(PlhMemoryMessages *messages, const PlhLogEntry *entry, bool is_of_last
 	bare.text = find_bare(entry->text);
 	if (bare.text.bytes > 0)
 		begin_message(messages, &bare, is_of_last);
-	else if (is_of_last && plh_text_span_begins(plh_text_span_trim(entry->text), "Failed on request"))
+	else if (is_of_last && has(entry->text, "Failed on request of size "))
 		read_detail(&messages->pending, entry->text);
+	else if (is_of_last)
+		read_hint(&messages->pending, entry->text);
 }
 
 void

@@ -215,7 +215,11 @@ say_killed(PlhSaid *said, const PlhOomReport *oom)
 		.total = plh_words_size(oom->killed_shmem_bytes)
 	};
 
-	if (oom->killed_pid != 0)
+	if (oom->killed_pid == 0)
+		return;
+	if (oom->killed_anon_bytes < 0)
+		plh_sentences_line(said, PLH_SAYS_oom_killed_bare, true, &fields);
+	else
 		plh_sentences_line(said, oom->killed_shmem_bytes >= 0 ? PLH_SAYS_oom_killed :
 						   PLH_SAYS_oom_killed_only, true, &fields);
 }

@@ -227,7 +227,22 @@ read_constraint(PlhOomReport *report, PlhTextSpan line)
 	return true;
 }
 
-/* "Killed process N (NAME) total-vm:NkB, anon-rss:NkB, file-rss:NkB, shmem-rss:NkB". */
+/* Read those figures of the killed process that the line has and that are not known yet. */
+static void
+read_killed_figures(PlhOomReport *report, PlhTextSpan line)
+{
+	if (report->killed_anon_bytes < 0)
+		report->killed_anon_bytes = figure_behind(line, "anon-rss:");
+	if (report->killed_file_bytes < 0)
+		report->killed_file_bytes = figure_behind(line, "file-rss:");
+	if (report->killed_shmem_bytes < 0)
+		report->killed_shmem_bytes = figure_behind(line, "shmem-rss:");
+}
+
+/*
+ * "Killed process N (NAME) total-vm:NkB, anon-rss:NkB, file-rss:NkB, shmem-rss:NkB".  Where
+ * somebody has wrapped it, figures come in the lines behind it.
+ */
 static bool
 read_killed(PlhOomReport *report, PlhTextSpan line)
 {
@@ -236,32 +251,28 @@ read_killed(PlhOomReport *report, PlhTextSpan line)
 	ssize_t		end;
 	int64		pid;
 
-	if (found < 0 || plh_text_span_find(line, "anon-rss:", 0) < 0)
+	if (found < 0)
 		return false;
 	rest = plh_text_span_behind(line, found + strlen("Killed process "));
-	if (!plh_text_span_number(&rest, &pid))
+	if (!plh_text_span_number(&rest, &pid) || !plh_text_span_skip(&rest, " ("))
 		return false;
 	begin_if_new(report);
 	report->of_group |= plh_text_span_find(line, "emory cgroup out of memory", 0) >= 0;
 	report->killed_pid = pid;
-	while (rest.bytes > 0 && !plh_text_span_begins(rest, "("))
-		rest = plh_text_span_behind(rest, 1);
 	end = plh_text_span_find(rest, ")", 0);
-	if (end > 1)
+	if (end > 0)
 		plh_text_span_copy(report->killed_name, sizeof(report->killed_name),
-						   plh_text_span_behind(plh_text_span_first(rest, end), 1));
-	report->killed_anon_bytes = figure_behind(line, "anon-rss:");
-	report->killed_file_bytes = figure_behind(line, "file-rss:");
-	report->killed_shmem_bytes = figure_behind(line, "shmem-rss:");
+						   plh_text_span_first(rest, end));
+	read_killed_figures(report, line);
 	report->is_killed = true;
 	return true;
 }
 
-/* "NAME invoked oom-killer: ..." begins a report, in most kernels. */
+/* "NAME invoked oom-killer: ..." begins a report, in most kernels; people leave out the rest. */
 static bool
 read_begin(PlhOomReport *report, PlhTextSpan line)
 {
-	if (plh_text_span_find(line, " invoked oom-killer:", 0) < 0)
+	if (plh_text_span_find(line, " invoked oom-killer", 0) < 0)
 		return false;
 	begin(report);
 	return true;
@@ -273,6 +284,8 @@ plh_oom_report_take(PlhOomReport *report, PlhTextSpan line)
 	if (read_begin(report, line) || read_usage(report, line) || read_constraint(report, line) ||
 		read_killed(report, line) || read_head(report, line))
 		return;
+	if (report->is_killed && (report->killed_anon_bytes < 0 || report->killed_shmem_bytes < 0))
+		read_killed_figures(report, line);
 	if (report->columns.count > 0)
 		(void) read_row(report, line);
 }

@@ -206,12 +206,25 @@ lifetime_below(const PlhStatistics *statistics, const PlhStatisticsLevel *parent
 	return plh_context_names_below(name, parent->lifetime);
 }
 
-/* Is it the context of an index, in a release in which these had the names of their indexes? */
+/* Has it the name of an index of the catalogs, which only caches have? */
+static bool
+is_catalog_index(const char *name)
+{
+	return strncmp(name, "pg_", 3) == 0 && plh_context_names_is_index(name);
+}
+
+/*
+ * Is it the context of an index, in a release in which these had the names of their indexes?  Those
+ * of the catalogs are known also where the line of CacheMemoryContext was cut off.
+ */
 static bool
 is_index(const PlhStatistics *statistics, const char *parent, const char *name, PlhTextSpan ident)
 {
-	return ident.bytes == 0 && strcmp(parent, "CacheMemoryContext") == 0 &&
-		plh_family_of(name) == NULL &&
+	if (ident.bytes > 0 || plh_family_of(name) != NULL)
+		return false;
+	if (parent[0] == '\0')
+		return is_catalog_index(name);
+	return strcmp(parent, "CacheMemoryContext") == 0 &&
 		(statistics->is_old || plh_context_names_is_index(name));
 }
 
@@ -239,7 +252,8 @@ enter(PlhStatistics *statistics, const PlhContextLine *line, const char *parent,
 	PlhTextSpan ident = line->ident;
 	int			index;
 
-	plh_text_span_copy(written, sizeof(written), plh_text_span_trim(line->name));
+	plh_text_span_copy(written, sizeof(written),
+					   plh_text_span_plain(plh_text_span_trim(line->name)));
 	statistics->is_old |= plh_context_names_is_old(written);
 	name = plh_context_names_current(written);
 	if (is_index(statistics, parent, name, ident))

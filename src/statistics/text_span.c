@@ -6,6 +6,9 @@
 
 #include "statistics/text_span.h"
 
+/* What is around bold text in Markdown. */
+#define BOLD "**"
+
 bool
 plh_text_span_skip(PlhTextSpan *span, const char *text)
 {
@@ -58,6 +61,16 @@ plh_text_span_trim(PlhTextSpan span)
 		span = plh_text_span_behind(span, 1);
 	while (span.bytes > 0 && plh_text_span_is_blank(span.data[span.bytes - 1]))
 		span.bytes--;
+	return span;
+}
+
+PlhTextSpan
+plh_text_span_plain(PlhTextSpan span)
+{
+	(void) plh_text_span_skip(&span, BOLD);
+	if (span.bytes >= strlen(BOLD) &&
+		plh_text_span_begins(plh_text_span_behind(span, span.bytes - strlen(BOLD)), BOLD))
+		span.bytes -= strlen(BOLD);
 	return span;
 }
 

@@ -76,6 +76,9 @@ extern ssize_t plh_text_span_find(PlhTextSpan span, const char *text, Size from)
 /* Without blanks at both ends. */
 extern PlhTextSpan plh_text_span_trim(PlhTextSpan span);
 
+/* Without what makes it bold in an issue. */
+extern PlhTextSpan plh_text_span_plain(PlhTextSpan span);
+
 /*
  * Copy it, cut to the room and without half a character of UTF-8; a NUL ends it.  Control
  * characters become '?', and those of white space blanks.

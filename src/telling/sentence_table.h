@@ -1270,6 +1270,8 @@ SENTENCE(oom_killed, "it is known who was killed, and what it had",
 		 "It killed {name}, process {pid}, which had {bytes} of private memory and had touched {total} of shared memory.", NULL)
 SENTENCE(oom_killed_only, "the same, and its shared memory is not told",
 		 "It killed {name}, process {pid}, which had {bytes} of private memory.", NULL)
+SENTENCE(oom_killed_bare, "the same, and nothing of its memory is told",
+		 "It killed {name}, process {pid}.", NULL)
 PLURAL(oom_server, "the table tells private and shared memory apart",
 	   "{count} process of PostgreSQL had {bytes} of private memory, and {total} of shared memory.",
 	   "{count} processes of PostgreSQL had {bytes} of private memory in all, and at least {total} of shared memory, which counts once.", NULL, NULL)
