@@ -88,7 +88,16 @@ is_more(PlhContextLine *read, PlhTextSpan before)
 		number_before(before, words, &start, &read->contexts);
 }
 
-/* Skip "level: N; ", as the server's log has it from 14 on, and what quotes it or precedes it. */
+static bool
+has_letter(PlhTextSpan span)
+{
+	for (Size i = 0; i < span.bytes; i++)
+		if (isalpha((unsigned char) span.data[i]))
+			return true;
+	return false;
+}
+
+/* Skip "level: N; ", as the server's log has it from 14 on, and what quotes it. */
 static void
 skip_level(PlhContextLine *read, PlhTextSpan *before)
 {
@@ -96,7 +105,7 @@ skip_level(PlhContextLine *read, PlhTextSpan *before)
 	PlhTextSpan rest;
 	int64		level;
 
-	if (found < 0)
+	if (found < 0 || has_letter(plh_text_span_first(*before, found)))
 		return;
 	rest = plh_text_span_behind(*before, found + strlen(LEVEL_WORDS));
 	if (plh_text_span_number(&rest, &level) && plh_text_span_skip(&rest, "; "))

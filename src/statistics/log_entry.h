@@ -26,7 +26,8 @@ typedef enum PlhLogSeverity
 	PLH_LOG_DETAIL,				/* of the entry before */
 	PLH_LOG_HINT,				/* the same */
 	PLH_LOG_STATEMENT,			/* the same */
-	PLH_LOG_FURTHER,			/* CONTEXT, QUERY, LOCATION: the same */
+	PLH_LOG_CONTEXT,			/* the same */
+	PLH_LOG_FURTHER,			/* QUERY, LOCATION: the same */
 	PLH_LOG_MESSAGE				/* LOG, ERROR, FATAL, PANIC, WARNING ... */
 } PlhLogSeverity;
 

@@ -21,7 +21,9 @@ plh_memory_message_name(PlhMessageKind kind)
 		[PLH_MESSAGE_SHARED_TABLE] = "out of shared memory",
 		[PLH_MESSAGE_SEGMENT] = "could not resize shared memory segment",
 		[PLH_MESSAGE_FORK] = "could not fork",
-		[PLH_MESSAGE_SIGNAL_9] = "was terminated by signal 9"
+		[PLH_MESSAGE_SIGNAL_9] = "was terminated by signal 9",
+		[PLH_MESSAGE_NO_SHARED] = "could not map anonymous shared memory",
+		[PLH_MESSAGE_UNIT_KILLED] = "killed by the OOM killer"
 	};
 
 	return names[kind];
@@ -109,6 +111,31 @@ read_fork(PlhMemoryMessage *message, PlhTextSpan text)
 	return true;
 }
 
+/*
+ * "systemd[1]: NAME.service: A process of this unit has been killed by the OOM killer.", or that it
+ * failed with that result.  Both are said of one kill.  Other services than a server's do not
+ * count.
+ */
+static bool
+read_unit(PlhMemoryMessage *message, PlhTextSpan text)
+{
+	ssize_t		end = plh_text_span_find(text, ".service: ", 0);
+	Size		start = end;
+	PlhTextSpan name;
+
+	if (end < 0 || !(has(text, "of this unit has been killed by the OOM killer") ||
+					 has(text, ": Failed with result 'oom-kill'")))
+		return false;
+	while (start > 0 && !plh_text_span_is_blank(text.data[start - 1]))
+		start--;
+	name = plh_text_span_first(plh_text_span_behind(text, start), end - start);
+	if (!has(name, "postgres") && !has(name, "pgsql") && !has(name, "patroni"))
+		return false;
+	message->kind = PLH_MESSAGE_UNIT_KILLED;
+	plh_text_span_copy(message->context, sizeof(message->context), name);
+	return true;
+}
+
 /* Find out which message it is, and its figures. */
 static bool
 read_message(PlhMemoryMessage *message, PlhTextSpan text)
@@ -129,8 +156,10 @@ read_message(PlhMemoryMessage *message, PlhTextSpan text)
 		(void) number_behind(text, "\" to ", &message->bytes);
 		read_reason(message, text);
 	}
+	else if (plh_text_span_begins(text, "could not map anonymous shared memory"))
+		message->kind = PLH_MESSAGE_NO_SHARED;
 	else
-		return read_fork(message, text) || read_signal(message, text);
+		return read_fork(message, text) || read_signal(message, text) || read_unit(message, text);
 	return true;
 }
 
@@ -152,6 +181,16 @@ static void
 read_hint(PlhMemoryMessage *message, PlhTextSpan hint)
 {
 	message->of_predicates |= has(hint, "max_pred_locks_per_transaction");
+	if (message->kind == PLH_MESSAGE_NO_SHARED)
+		(void) number_behind(hint, "(currently ", &message->bytes);
+}
+
+static void
+read_context(PlhMemoryMessage *message, PlhTextSpan context)
+{
+	message->of_vacuum |= has(context, "automatic vacuum of table ") ||
+		has(context, "while vacuuming ") || has(context, "while scanning block ") ||
+		has(context, "while scanning relation ");
 }
 
 static void
@@ -177,7 +216,8 @@ static bool
 is_same(const PlhMemoryMessage *left, const PlhMemoryMessage *right)
 {
 	return left->kind == right->kind && strcmp(left->context, right->context) == 0 &&
-		left->of_predicates == right->of_predicates && left->no_space == right->no_space &&
+		left->of_predicates == right->of_predicates &&
+		left->of_vacuum == right->of_vacuum && left->no_space == right->no_space &&
 		left->no_memory == right->no_memory && left->try_again == right->try_again &&
 		size_class(left) == size_class(right);
 }
@@ -247,11 +287,12 @@ find_bare(PlhTextSpan line)
 {
 	static const char *const words[] = {
 		"invalid memory alloc request size ", "out of shared memory",
-		"could not resize shared memory segment", "string buffer exceeds maximum allowed length"
+		"could not resize shared memory segment", "could not map anonymous shared memory",
+		"string buffer exceeds maximum allowed length"
 	};
 	PlhTextSpan text = plh_text_span_trim(line);
 
-	if (plh_text_span_is(text, "out of memory"))
+	if (plh_text_span_is(text, "out of memory") || has(text, ".service: "))
 		return text;
 	for (int i = 0; i < lengthof(words); i++)
 	{
@@ -301,6 +342,8 @@ plh_memory_message_take(PlhMemoryMessages *messages, const PlhLogEntry *entry)
 		read_detail(pending, entry->text);
 	else if (entry->severity == PLH_LOG_HINT)
 		read_hint(pending, entry->text);
+	else if (entry->severity == PLH_LOG_CONTEXT)
+		read_context(pending, entry->text);
 	else if (entry->severity == PLH_LOG_STATEMENT)
 		read_statement(pending, entry->text);
 }

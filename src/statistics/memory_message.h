@@ -19,7 +19,9 @@ typedef enum PlhMessageKind
 	PLH_MESSAGE_SHARED_TABLE,	/* out of shared memory */
 	PLH_MESSAGE_SEGMENT,		/* could not resize shared memory segment */
 	PLH_MESSAGE_FORK,			/* could not fork */
-	PLH_MESSAGE_SIGNAL_9		/* terminated by signal 9 */
+	PLH_MESSAGE_SIGNAL_9,		/* terminated by signal 9 */
+	PLH_MESSAGE_NO_SHARED,		/* could not map anonymous shared memory */
+	PLH_MESSAGE_UNIT_KILLED		/* systemd's, of a service */
 } PlhMessageKind;
 
 /* No value is as long as this. */
@@ -40,8 +42,9 @@ typedef struct PlhMemoryMessage
 	bool		try_again;		/* EAGAIN */
 	bool		has_statistics; /* the process' own are in the text */
 	bool		of_predicates;	/* the table of predicate locks */
-	char		context[PLH_MESSAGE_NAME_ROOM]; /* or kind of process; may be
-												 * empty */
+	bool		of_vacuum;		/* it was vacuuming */
+	char		context[PLH_MESSAGE_NAME_ROOM]; /* or kind of process, or
+												 * service; may be empty */
 	char		statement[PLH_MESSAGE_STATEMENT_ROOM];	/* may be empty */
 } PlhMemoryMessage;
 

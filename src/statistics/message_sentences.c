@@ -68,7 +68,9 @@ say_invalid_size(PlhSaid *said, const PlhMemoryMessage *message)
 static void
 say_no_memory(PlhSaid *said, const PlhMemoryMessage *message)
 {
-	const PlhFamily *family = plh_family_of(message->context);
+	bool		is_large = signed_bytes(message->bytes) >= LARGE_REQUEST;
+	/* who asked for little is not who holds much */
+	const PlhFamily *family = is_large ? plh_family_of(message->context) : NULL;
 	const PlhFields fields = {
 		.bytes = plh_words_size(signed_bytes(message->bytes)),
 		.context = message->context
@@ -80,8 +82,10 @@ say_no_memory(PlhSaid *said, const PlhMemoryMessage *message)
 	else if (message->context[0] == '\0')
 		sentence = PLH_SAYS_no_memory_size;
 	plh_sentences_line(said, sentence, true, &fields);
-	if (signed_bytes(message->bytes) >= LARGE_REQUEST)
+	if (is_large)
 		say(said, PLH_SAYS_no_memory_large);
+	if (message->of_vacuum)
+		say(said, PLH_SAYS_no_memory_vacuum);
 	if (family != NULL)
 		PLH_SAY(said, true, no_memory_family,.title = family->title,.what = family->what,
 				.bound = family->bound);
@@ -90,7 +94,9 @@ say_no_memory(PlhSaid *said, const PlhMemoryMessage *message)
 		PLH_SAYS_no_memory_ask);
 	plh_sentences_line(said, PLH_SAYS_no_memory_limits, true, PLH_FIELDS(NULL));
 	say_next(said, PLH_SAYS_no_memory_sum);
-	if (family != NULL)
+	if (message->of_vacuum)
+		say(said, PLH_SAYS_no_memory_vacuum_help);
+	else if (family != NULL)
 		PLH_SAY(said, true, help,.help = family->help);
 }
 
@@ -137,6 +143,27 @@ say_fork(PlhSaid *said, const PlhMemoryMessage *message)
 	say_next(said, PLH_SAYS_fork_help);
 }
 
+/* The server asks for all of its shared memory when it starts. */
+static void
+say_no_shared(PlhSaid *said, const PlhMemoryMessage *message)
+{
+	const PlhFields fields = {.bytes = plh_words_size(signed_bytes(message->bytes))};
+
+	plh_sentences_line(said, message->bytes != 0 ? PLH_SAYS_no_shared_size : PLH_SAYS_no_shared, true,
+					   &fields);
+	say(said, PLH_SAYS_no_shared_why);
+	say_next(said, PLH_SAYS_no_shared_help);
+}
+
+static void
+say_unit_killed(PlhSaid *said, const PlhMemoryMessage *message, const PlhLogReading *reading)
+{
+	PLH_LINE(said, true, unit_killed,.name = message->context);
+	say(said, reading->oom.count > 0 ? PLH_SAYS_signal_9_kernel : PLH_SAYS_unit_killed_ask);
+	say(said, PLH_SAYS_unit_killed_all);
+	say_next(said, PLH_SAYS_unit_killed_help);
+}
+
 static void
 say_signal_9(PlhSaid *said, const PlhMemoryMessage *message, const PlhLogReading *reading)
 {
@@ -180,6 +207,12 @@ plh_message_sentences_say(PlhSaid *said, const PlhMemoryMessage *message,
 		case PLH_MESSAGE_SIGNAL_9:
 			say_signal_9(said, message, reading);
 			break;
+		case PLH_MESSAGE_NO_SHARED:
+			say_no_shared(said, message);
+			break;
+		case PLH_MESSAGE_UNIT_KILLED:
+			say_unit_killed(said, message, reading);
+			return;
 		case PLH_MESSAGE_NONE:
 			return;
 	}
@@ -224,6 +257,20 @@ say_killed(PlhSaid *said, const PlhOomReport *oom)
 						   PLH_SAYS_oom_killed_only, true, &fields);
 }
 
+/* Was the process that was killed one of a server's? */
+static bool
+is_of_server(const PlhOomReport *oom)
+{
+	return strcmp(oom->killed_name, "postgres") == 0 || strcmp(oom->killed_name, "postmaster") == 0;
+}
+
+/* Was it none, as far as its name tells? */
+static bool
+is_of_other(const PlhOomReport *oom)
+{
+	return oom->killed_name[0] != '\0' && !is_of_server(oom);
+}
+
 /*
  * The private memory of the server's processes, shared memory once; -1: it is not known.  Where the
  * table has only resident memory, that which was killed tells how much of it may be shared.
@@ -231,12 +278,9 @@ say_killed(PlhSaid *said, const PlhOomReport *oom)
 static int64
 server_bytes(const PlhOomReport *oom)
 {
-	bool		is_own = strcmp(oom->killed_name, "postgres") == 0 ||
-		strcmp(oom->killed_name, "postmaster") == 0;
-
 	if (oom->tells_apart)
 		return oom->server.anon_bytes;
-	if (!is_own || oom->killed_shmem_bytes < 0 || oom->server.processes == 0)
+	if (!is_of_server(oom) || oom->killed_shmem_bytes < 0 || oom->server.processes == 0)
 		return -1;
 	return Max(oom->killed_anon_bytes, oom->server.rss_bytes -
 			   oom->killed_shmem_bytes * Min(oom->server.processes, 100000));
@@ -284,7 +328,11 @@ say_blame(PlhSaid *said, const PlhOomReport *oom)
 	int64		shared = Max(oom->server.most_shmem_bytes, Max(oom->killed_shmem_bytes, 0));
 
 	if (oom->server.processes + oom->others.processes == 0)
+	{
+		if (is_of_other(oom))
+			PLH_LINE(said, true, oom_is_not_server,.name = oom->killed_name);
 		return;
+	}
 	if (oom->others.rss_bytes > oom->server.rss_bytes)
 	{
 		PLH_LINE(said, true, oom_is_other,.name = oom->others.largest_name);
@@ -310,8 +358,13 @@ plh_message_sentences_say_oom(PlhSaid *said, const PlhOomReport *oom)
 	PLH_LINE(said, true, oom,.count = oom->count);
 	say_where(said, oom);
 	say_killed(said, oom);
+	if (oom->has_no_head)
+		PLH_LINE(said, true, oom_cut);
 	say_server(said, oom);
 	say_others(said, oom);
 	say_blame(said, oom);
-	say_next(said, oom->of_group ? PLH_SAYS_oom_help_group : PLH_SAYS_oom_help);
+	if (oom->server.processes + oom->others.processes == 0 && is_of_other(oom))
+		PLH_LINE(said, true, next,.next = PLH_PHRASE(true, oom_help_other,.name = oom->killed_name));
+	else
+		say_next(said, oom->of_group ? PLH_SAYS_oom_help_group : PLH_SAYS_oom_help);
 }

@@ -166,6 +166,57 @@ is_of_server(PlhTextSpan name)
 	return plh_text_span_is(name, "postgres") || plh_text_span_is(name, "postmaster");
 }
 
+/* The number that stands in the first bracket of a row; -1: there is none. */
+static int64
+pid_of_row(PlhTextSpan line, PlhTextSpan row)
+{
+	PlhTextSpan before = plh_text_span_first(line, row.data - line.data);
+	int64		pid = -1;
+
+	while (before.bytes > 0)
+	{
+		PlhTextSpan rest = before;
+
+		if (plh_text_span_skip(&rest, "["))
+		{
+			rest = plh_text_span_trim(rest);
+			(void) plh_text_span_number(&rest, &pid);
+		}
+		before = plh_text_span_behind(before, 1);
+	}
+	return pid;
+}
+
+/*
+ * Where the head was cut off, a row tells which kernel wrote it: by how many figures it has, of
+ * which the second is the pid again.  rss is the fourth in all of them.
+ */
+static void
+guess_columns(PlhOomReport *report, PlhTextSpan line, PlhTextSpan row)
+{
+	int64		pid = pid_of_row(line, row);
+	int64		figures[PLH_OOM_COLUMNS] = {0};
+	int			count = 0;
+	PlhTextSpan word;
+
+	for (word = next_word(&row); count < PLH_OOM_COLUMNS && word.bytes > 0; word = next_word(&row))
+	{
+		(void) plh_text_span_skip(&word, "-");
+		if (!plh_text_span_number(&word, &figures[count]) || word.bytes > 0)
+			break;
+		count++;
+	}
+	if ((count != 7 && count != 8 && count != 10) || word.bytes == 0 || figures[1] != pid)
+		return;
+	begin_if_new(report);
+	report->columns = (PlhOomColumns)
+	{
+		count + 1, 1, 3, count == 10 ? 4 : -1, count == 10 ? 6 : -1, count - 2
+	};
+	report->tells_apart = count == 10;
+	report->has_no_head = true;
+}
+
 /* Read a row of the table: as many figures as its head has columns, and a name. */
 static bool
 read_row(PlhOomReport *report, PlhTextSpan line)
@@ -174,7 +225,11 @@ read_row(PlhOomReport *report, PlhTextSpan line)
 	int64		figures[PLH_OOM_COLUMNS] = {0};
 	PlhTextSpan rest;
 
-	if (columns->count < 2 || columns->rss < 0 || !find_row(line, false, &rest))
+	if (!find_row(line, false, &rest))
+		return false;
+	if (columns->count == 0)
+		guess_columns(report, line, rest);
+	if (columns->count < 2 || columns->rss < 0)
 		return false;
 	for (int i = 0; i < columns->count - 1; i++)
 	{
@@ -286,6 +341,5 @@ plh_oom_report_take(PlhOomReport *report, PlhTextSpan line)
 		return;
 	if (report->is_killed && (report->killed_anon_bytes < 0 || report->killed_shmem_bytes < 0))
 		read_killed_figures(report, line);
-	if (report->columns.count > 0)
-		(void) read_row(report, line);
+	(void) read_row(report, line);
 }

@@ -41,6 +41,7 @@ typedef struct PlhOomReport
 {
 	int64		count;			/* of reports in the text; this is the last */
 	bool		tells_apart;	/* the table has private and shared memory */
+	bool		has_no_head;	/* the table's begin is not there */
 	bool		of_group;		/* a control group's limit was reached */
 	char		group[PLH_OOM_GROUP_ROOM];	/* its name; may be empty */
 	int64		usage_bytes;	/* of that group; 0: not said */

@@ -75,18 +75,53 @@ say_size(PlhSaid *said, const PlhStatistics *statistics, int64 total)
 		plh_sentences_say(said, PLH_SAYS_stats_free, true, &fields);
 }
 
+/* Do the lines add up to less than the grand total? */
+static bool
+has_less(const PlhStatistics *statistics)
+{
+	return statistics->grand_bytes > 0 && statistics->grand_bytes - statistics->bytes >
+		statistics->grand_bytes / MISSING_PART;
+}
+
+/* Is its begin or its end not there? */
+static bool
+is_cut(const PlhStatistics *statistics)
+{
+	bool		has_end = statistics->grand_bytes >= 0 || statistics->is_by_rows;
+
+	return !has_end || !statistics->has_top || statistics->is_cut;
+}
+
 /* Whether lines are missing. */
 static void
 say_whole(PlhSaid *said, const PlhStatistics *statistics)
 {
-	int64		missing = statistics->grand_bytes - statistics->bytes;
-	bool		has_end = statistics->grand_bytes >= 0 || statistics->is_by_rows;
-
-	if (statistics->grand_bytes > 0 && missing > statistics->grand_bytes / MISSING_PART)
+	if (has_less(statistics))
 		PLH_LINE(said, true, stats_missing,.bytes = plh_words_size(statistics->bytes),
+				 .rest = plh_words_size(statistics->grand_bytes - statistics->bytes),
 				 .total = plh_words_size(statistics->grand_bytes));
-	else if (!has_end || !statistics->has_top || statistics->is_cut)
+	else if (is_cut(statistics))
 		PLH_LINE(said, true, stats_cut);
+}
+
+/* Has the process little, as far as the text tells? */
+static bool
+is_small(const PlhStatistics *statistics)
+{
+	return Max(statistics->bytes, statistics->grand_bytes) < PLH_SUSPECT_LARGE_BYTES;
+}
+
+/* That it is little, and where more would be. */
+static void
+say_small(PlhSaid *said, const PlhStatistics *statistics)
+{
+	if (!is_small(statistics))
+		return;
+	PLH_LINE(said, true, stats_small);
+	if (is_cut(statistics) || has_less(statistics))
+		PLH_SAY(said, true, stats_small_cut);
+	else
+		PLH_SAY(said, true, stats_small_whole);
 }
 
 static void
@@ -258,6 +293,13 @@ say_examples(PlhSaid *said, const PlhFamilyAccount *family, const PlhProfileImag
 		PLH_LINE(said, true, contexts_are,.list = examples.text.data);
 }
 
+/* Is it so much, with at least half of it in the lines, that something is to be done about it? */
+static bool
+is_worth_advice(const PlhStatistics *statistics)
+{
+	return !is_small(statistics) && statistics->bytes >= statistics->grand_bytes / 2;
+}
+
 /* A kind of contexts that has a large part. */
 static void
 say_family(PlhSaid *said, const PlhCountedProcess *counted, const PlhFamilyAccount *family)
@@ -276,7 +318,8 @@ say_family(PlhSaid *said, const PlhCountedProcess *counted, const PlhFamilyAccou
 	say_largest(said, counted->statistics, family);
 	say_meaning(said, family);
 	say_examples(said, family, counted->image);
-	PLH_LINE(said, true, next,.next = help_of(family, counted->image));
+	if (is_worth_advice(counted->statistics))
+		PLH_LINE(said, true, next,.next = help_of(family, counted->image));
 }
 
 /* The kinds that have a large part, the largest one in any case. */
@@ -329,8 +372,7 @@ plh_statistics_sentences_say(PlhSaid *said, const PlhCountedProcess *counted,
 	say_size(said, statistics, reading->found);
 	say_whole(said, statistics);
 	say_failure(said, statistics);
-	if (statistics->bytes < PLH_SUSPECT_LARGE_BYTES)
-		PLH_LINE(said, true, stats_small);
+	say_small(said, statistics);
 	say_kinds(said, counted);
 	say_rests(said, statistics);
 	say_families(said, counted);

@@ -1062,7 +1062,7 @@ SENTENCE(stats_free, "there is free space inside contexts", "{freed} of that was
 SENTENCE(stats_cut, "their begin or their end is not there",
 		 "The statistics are not whole. All figures are of the lines that are there.", NULL)
 SENTENCE(stats_missing, "the lines add up to less than the grand total",
-		 "The lines add up to {bytes}, but the grand total is {total}: lines are missing.", NULL)
+		 "The lines add up to {bytes}, which is {rest} less than the grand total, {total}: lines are missing.", NULL)
 SENTENCE(stats_failed, "the process wrote them when it ran out of memory",
 		 "The process then asked for another {bytes}, and got nothing.", NULL)
 SENTENCE(stats_failed_in, "the same, and the context is known",
@@ -1093,7 +1093,11 @@ PHRASE(stats_noun_process, "whoever has them", "process", NULL)
 SENTENCE(stats_help_top, "what to do about either",
 		 "Sample such a session with pg_leakhunt: its call sites tell which code allocated this.", NULL)
 SENTENCE(stats_small, "it is less than 32 MB",
-		 "That is not much: many sessions have as much. If the process was much larger, the rest was outside of memory contexts.", NULL)
+		 "That is not much: many sessions have as much.", NULL)
+SENTENCE(stats_small_whole, "the same, and no line is missing",
+		 "If the process was much larger, the rest was outside of memory contexts.", NULL)
+SENTENCE(stats_small_cut, "the same, and lines are missing",
+		 "If the process was much larger, the rest was in lines that are missing, or outside of memory contexts.", NULL)
 SENTENCE(stats_outside, "behind the last of them",
 		 "Memory outside of contexts is not in these statistics: what libraries got from malloc, what malloc keeps after it was freed, and shared memory.", NULL)
 SENTENCE(stats_once, "there are no others of the process",
@@ -1201,6 +1205,10 @@ SENTENCE(no_memory_large, "64 MB or more at once",
 		 "That is one value, array or hash table, as large as that.", NULL)
 SENTENCE(no_memory_family, "the context is of a kind that is known",
 		 "Such contexts are for {title}. {what} {bound}", NULL)
+SENTENCE(no_memory_vacuum, "its context is a table that is vacuumed",
+		 "It was vacuuming. For the rows that it removes, a vacuum may take autovacuum_work_mem or maintenance_work_mem, and until PostgreSQL 16 it takes that, up to 1 GB, at once.", NULL)
+SENTENCE(no_memory_vacuum_help, "the same, and what to do",
+		 "Lower autovacuum_work_mem, or where that is -1, maintenance_work_mem. Each of autovacuum_max_workers processes may take as much.", NULL)
 SENTENCE(no_memory_last, "always",
 		 "Whoever asks last need not be who holds most.", NULL)
 SENTENCE(no_memory_see, "the text has statistics of that process",
@@ -1255,6 +1263,22 @@ SENTENCE(signal_9_restart, "always",
 		 "The server then ends all sessions, and recovers: what others held is gone, too.", NULL)
 SENTENCE(signal_9_victim, "always",
 		 "The kernel takes whichever process is largest by its count. The statement that it ran need not be to blame.", NULL)
+SENTENCE(no_shared, "a message",
+		 "The server did not start: the kernel refused its shared memory.", NULL)
+SENTENCE(no_shared_size, "the same, and its size is known",
+		 "The server did not start: the kernel refused its shared memory, {bytes}.", NULL)
+SENTENCE(no_shared_why, "always",
+		 "The server asks for all of it at once. Most of it is shared_buffers. The kernel refuses where memory and swap space do not suffice for that, or too few huge pages are free with huge_pages = on.", NULL)
+SENTENCE(no_shared_help, "what to do",
+		 "Lower shared_buffers, or max_connections. postgres -C shared_memory_size says how much it asks for (from PostgreSQL 15 on), and HugePages_Free in /proc/meminfo how many huge pages are free.", NULL)
+SENTENCE(unit_killed, "a message of systemd",
+		 "The kernel ended a process of the service {name} for want of memory, says systemd.", NULL)
+SENTENCE(unit_killed_ask, "there is no report of the kernel",
+		 "Not decided: which process, and who held the memory. The kernel's report tells both: journalctl -k.", NULL)
+SENTENCE(unit_killed_all, "always",
+		 "systemd then stops the whole service, with OOMPolicy=stop, which is its default.", NULL)
+SENTENCE(unit_killed_help, "what to do",
+		 "With OOMPolicy=continue in the service, PostgreSQL itself restarts what must be restarted.", NULL)
 
 SECTION("A text: reports of the kernel")
 PLURAL(oom, "each text with reports",
@@ -1272,6 +1296,8 @@ SENTENCE(oom_killed_only, "the same, and its shared memory is not told",
 		 "It killed {name}, process {pid}, which had {bytes} of private memory.", NULL)
 SENTENCE(oom_killed_bare, "the same, and nothing of its memory is told",
 		 "It killed {name}, process {pid}.", NULL)
+SENTENCE(oom_cut, "the first lines of its table are missing",
+		 "The table of processes is not whole. All figures are of the lines that are there.", NULL)
 PLURAL(oom_server, "the table tells private and shared memory apart",
 	   "{count} process of PostgreSQL had {bytes} of private memory, and {total} of shared memory.",
 	   "{count} processes of PostgreSQL had {bytes} of private memory in all, and at least {total} of shared memory, which counts once.", NULL, NULL)
@@ -1289,6 +1315,10 @@ SENTENCE(oom_is_server, "most private memory was PostgreSQL's",
 		 "Most of it was PostgreSQL's own.", NULL)
 SENTENCE(oom_is_other, "most was that of others",
 		 "Most of it was not PostgreSQL's: look at {name} first.", NULL)
+SENTENCE(oom_is_not_server, "there is no table, and it was not PostgreSQL that was killed",
+		 "The kernel takes whoever is largest by its count. Not decided: what PostgreSQL had. The whole report has a table of all processes.", NULL)
+SENTENCE(oom_help_other, "the same, and what to do",
+		 "See why {name} was that large, and read the whole report: journalctl -k.", NULL)
 SENTENCE(oom_open, "that is not known",
 		 "Not decided: how much of it was PostgreSQL's own. See Pss in /proc/PID/smaps_rollup of each process, before it happens again.", NULL)
 SENTENCE(oom_one, "one process of the server had half of its private memory",
