@@ -5,24 +5,29 @@
 # The packages that are needed to build a server and to run its tests.
 source_packages="bc bison bzip2 curl flex gcc libipc-run-perl make perl zlib1g-dev"
 
+# Print the pre-releases that the lists of packages have of a major version, as 19~rc1.
+pre_releases() {
+	apt-cache madison "postgresql-$1" | sed -nE 's/^[^|]*\| *([0-9]+~[a-z]+[0-9]+)-[^|]*\|.*/\1/p' | sort -Vru
+}
+
 # Unpack the newest source of a major version that the pool of Debian has into
 # $cache, unless there is one.  Sets $source and $release, as 17.11; returns
 # false where there is none.
 fetch_source() {
-	local major="$1" minor uri pool name
+	local major="$1" version uri pool name
 
-	source=$(ls -d "$cache/postgresql-$major".[0-9]* 2>/dev/null | sort -V | tail -n 1)
+	source=$(ls -d "$cache/postgresql-$major"{.,beta,rc}[0-9]* 2>/dev/null | sort -V | tail -n 1) || true
 	release=${source##*-}
 	[ -z "$source" ] || return 0
 	"${as_root[@]}" mkdir -p "$cache"
-	for minor in $(seq 30 -1 0); do
-		name="postgresql-${major}_$major.$minor.orig.tar.bz2"
+	for version in $(seq -f "$major.%.0f" 30 -1 0) $(pre_releases "$major"); do
+		name="postgresql-${major}_$version.orig.tar.bz2"
 		for uri in $(apt-get indextargets --format '$(REPO_URI)' | sort -u); do
 			for pool in pool/main pool/updates/main; do
 				"${as_root[@]}" curl -sfL -o "$cache/$name" "${uri%/}/$pool/p/postgresql-$major/$name" || continue
 				"${as_root[@]}" tar xjf "$cache/$name" -C "$cache"
 				"${as_root[@]}" rm "$cache/$name"
-				release="$major.$minor"
+				release="${version/\~/}"
 				source="$cache/postgresql-$release"
 				return 0
 			done

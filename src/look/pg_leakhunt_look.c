@@ -254,6 +254,7 @@ look_at_process(const Options *options, int pid)
 	plh_look_server_check(pid);
 	plh_look_heap_walk(&heap, pid, !options->no_stop);
 	facts = plh_look_findings_ask(pid);
+	reading.from = PLH_READ_FROM_PROCESS;
 	return tell_process(options, &heap, &facts);
 }
 
@@ -264,6 +265,7 @@ look_at_core(const Options *options)
 	const PlhLookFacts unknown = {-1, -1, -1, -1};
 
 	plh_look_heap_walk_core(&heap, options->core, options->binary);
+	reading.from = PLH_READ_FROM_CORE;
 	return tell_process(options, &heap, &unknown);
 }
 

@@ -26,6 +26,7 @@ static void take_line(void *arg, PlhTextSpan line);
 void
 plh_log_reading_begin(PlhLogReading *reading, bool rows_only)
 {
+	reading->from = PLH_READ_FROM_TEXT;
 	reading->found = reading->kept = 0;
 	reading->now_pid = 0;
 	reading->rows_only = rows_only;

@@ -17,8 +17,17 @@
 /* Of more, those of the largest processes are kept, of each the first and the last. */
 #define PLH_READING_STATISTICS 8
 
+/* Where statistics come from: what to do next differs. */
+typedef enum PlhReadFrom
+{
+	PLH_READ_FROM_TEXT,
+	PLH_READ_FROM_PROCESS,
+	PLH_READ_FROM_CORE
+} PlhReadFrom;
+
 typedef struct PlhLogReading
 {
+	PlhReadFrom from;
 	int64		found;			/* statistics in the text */
 	int			kept;			/* of these */
 	int64		now_pid;		/* that the last line was of; 0: not known */

@@ -350,14 +350,19 @@ has_others(const PlhStatistics *statistics, const PlhLogReading *reading)
 	return false;
 }
 
-/* Whether it grows is not known without another count.  A statement that failed is over. */
+/*
+ * Whether it grows is not known without another count.  A statement that failed is over, and so is
+ * the process of a core file.
+ */
 static void
 say_undecided(PlhSaid *said, const PlhStatistics *statistics, const PlhLogReading *reading)
 {
 	if (statistics->failed_bytes > 0 || statistics->bytes < PLH_SUSPECT_LARGE_BYTES ||
-		has_others(statistics, reading))
+		reading->from == PLH_READ_FROM_CORE || has_others(statistics, reading))
 		return;
-	if (statistics->pid != 0)
+	if (reading->from == PLH_READ_FROM_PROCESS)
+		PLH_LINE(said, true, stats_once_looked_at);
+	else if (statistics->pid != 0)
 		PLH_LINE(said, true, stats_once,.pid = statistics->pid);
 	else
 		PLH_LINE(said, true, stats_once_of_one);

@@ -1101,9 +1101,11 @@ SENTENCE(stats_small_cut, "the same, and lines are missing",
 SENTENCE(stats_outside, "behind the last of them",
 		 "Memory outside of contexts is not in these statistics: what libraries got from malloc, what malloc keeps after it was freed, and shared memory.", NULL)
 SENTENCE(stats_once, "there are no others of the process",
-		 "Not decided: whether it grows. Write its statistics again some minutes later, and give both to this reader: SELECT pg_log_backend_memory_contexts({pid}).", NULL)
+		 "Not decided: whether it grows. Write its statistics again some minutes later, and give both to this reader: SELECT pg_log_backend_memory_contexts({pid}), from PostgreSQL 14 on.", NULL)
 SENTENCE(stats_once_of_one, "the same, without its id",
-		 "Not decided: whether it grows. Write its statistics again some minutes later, and give both to this reader: SELECT pg_log_backend_memory_contexts(pid).", NULL)
+		 "Not decided: whether it grows. Write its statistics again some minutes later, and give both to this reader: SELECT pg_log_backend_memory_contexts(pid), from PostgreSQL 14 on.", NULL)
+SENTENCE(stats_once_looked_at, "of a process that was looked at",
+		 "Not decided: whether it grows. Look at it again some minutes later, and compare.", NULL)
 SENTENCE(stats_grown, "a process has several",
 		 "Process {pid} grew by {growth} from statistics {early} to statistics {late}: {list}.", NULL)
 SENTENCE(stats_grown_of_one, "it is not known whether two are of one process",

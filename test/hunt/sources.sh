@@ -32,6 +32,15 @@ take_packaged_source() {
 	cp -r "$(find "$kept" -mindepth 1 -maxdepth 1 -type d)" "$work"
 }
 
+# Files such as postgis-3.control get the names that Debian's alternatives give them.
+name_control_files() {
+	local file
+
+	for file in "$("$pg_config" --sharedir)"/extension/*-[0-9].control; do
+		[ ! -e "$file" ] || cp -n "$file" "${file%-[0-9].control}.control"
+	done
+}
+
 # Unpack a package into the copy of the server, and the libraries that it needs and that are
 # not installed into $scratch/libraries.
 take_package() {
@@ -50,6 +59,7 @@ take_package() {
 		cp -r "$unpacked/usr/lib/postgresql/$major/lib/." "$("$pg_config" --pkglibdir)"
 	[ ! -d "$unpacked/usr/share/postgresql/$major" ] ||
 		cp -r "$unpacked/usr/share/postgresql/$major/." "$("$pg_config" --sharedir)"
+	name_control_files
 	find "$unpacked" '(' -type f -o -type l ')' -name '*.so*' -not -path '*/postgresql/*' -exec cp -P --remove-destination {} "$scratch/libraries" \;
 	rm -rf "$unpacked"
 }

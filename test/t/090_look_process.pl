@@ -117,6 +117,7 @@ cmp_ok($look->{process}{private_bytes}, '>', $look->{statistics}[0]{bytes} / 2, 
 
 # Nothing that belongs to users is shown if that is not wanted.
 my ($text) = look($pid);
+unlike($text, qr/pg_log_backend_memory_contexts/, 'it is not told to ask a server');
 like($text, qr/^It stood still for [0-9.]+ ms/m, 'a text is what one gets');
 my ($page) = look('--format', 'html', $pid);
 like($page, qr{<h1>What a process has in its memory</h1>}, 'a page has its title');
