@@ -58,7 +58,13 @@ LOOK_TEXT_SOURCES = $(wildcard src/statistics/*.c) \
 LOOK_SOURCES = $(sort $(LOOK_TEXT_SOURCES) $(wildcard src/look/*.c)) $(wildcard src/heap/*.c) \
 	src/base/mappings.c \
 	src/base/process_facts.c \
+	src/base/sampling.c \
 	src/base/whole_io.c \
+	src/page/page_contexts.c \
+	src/page/page_html.c \
+	src/page/page_proof.c \
+	src/profile/baseline.c \
+	src/profile/site_facts.c \
 	src/proof/node_name.c \
 	src/proof/proof_groups.c \
 	src/proof/proof_holdings.c \
@@ -86,7 +92,7 @@ GENERATED_STRINGS = \
 	src/page/page_skeleton.h \
 	src/page/page_style.h
 
-GENERATED = $(GENERATED_STRINGS) src/proof/node_names.h
+GENERATED = $(GENERATED_STRINGS) src/page/page_hashes.h src/proof/node_names.h
 
 # The script of the page, in the order in which its parts need each other.
 PAGE_SCRIPT = \
@@ -108,6 +114,7 @@ PAGE_SCRIPT = \
 	src/page/profile.js \
 	src/page/compare.js \
 	src/page/process.js \
+	src/page/looked.js \
 	src/page/heat.js \
 	src/page/server.js \
 	src/page/main.js \
@@ -395,7 +402,7 @@ $(filter src/functions/%,$(OBJS) $(OBJS:.o=.bc)): $(wildcard src/functions/colum
 	@$(PG_CONFIG) --version --configure | cmp -s - $@ || $(PG_CONFIG) --version --configure >$@
 
 # The scripts and styles that flame graphs and pages contain are compiled in as strings.
-src/report/flamegraph.o src/report/flamegraph.bc src/page/page_html.o src/page/page_html.bc: $(GENERATED_STRINGS)
+src/report/flamegraph.o src/report/flamegraph.bc src/page/page_html.o src/page/page_html.bc src/look/objects/page/page_html.o: $(GENERATED_STRINGS) src/page/page_hashes.h
 src/report/flamegraph_script.h: src/report/flamegraph.js
 src/report/flamegraph_style.h: src/report/flamegraph.css
 src/page/page_script.h: $(PAGE_SCRIPT)
@@ -405,6 +412,12 @@ src/page/page_style.h: src/page/page.css
 generated: $(GENERATED)
 $(GENERATED_STRINGS):
 	(echo 'static const char $(basename $(notdir $@))[] ='; cat $^ | sed 's/\\/\\\\/g; s/"/\\"/g; s/.*/"&\\n"/'; echo ';') >$@
+
+# By these a page lets its own script and style pass, and nothing else.
+hash_of = $$(cat $(1) | sha256sum | cut -c 1-64 | tr a-f A-F | basenc --base16 -d | base64)
+src/page/page_hashes.h: $(PAGE_SCRIPT) src/page/page.css
+	(echo '#define PAGE_SCRIPT_HASH "sha256-'"$(call hash_of,$(PAGE_SCRIPT))"'"'; \
+		echo '#define PAGE_STYLE_HASH "sha256-'"$(call hash_of,src/page/page.css)"'"') >$@
 
 # The names of the server's node types, which are in one file or in the other.
 src/proof/node_name.o src/proof/node_name.bc src/look/objects/proof/node_name.o: src/proof/node_names.h

@@ -16,6 +16,9 @@ as_root=()
 
 . "$top/test/control_groups.sh"
 
+# What tar leaves out of a copy of this tree, so that it is built there.
+not_sources=(--exclude-vcs --exclude='*.o' --exclude='*.bc' --exclude='*.so' --exclude=pg_leakhunt_look --exclude='false_server_[0-9]*')
+
 # The folder of sources and servers, which are downloaded and built only once.
 cache=${PG_LEAKHUNT_CACHE:-/var/tmp/pg_leakhunt-cache}
 

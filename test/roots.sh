@@ -34,7 +34,7 @@ in_root() {
 		tar -xf - -C "$root/tmp/pg_leakhunt"
 		exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C HOME=/root \
 			DEBIAN_FRONTEND=noninteractive chroot "$root" "$@" </dev/null
-	' in_root "$root" "${packages:-}" "$@" < <(tar -C "$top" --exclude-vcs --exclude='*.o' --exclude='*.bc' --exclude='*.so' -cf - .)
+	' in_root "$root" "${packages:-}" "$@" < <(tar -C "$top" "${not_sources[@]}" -cf - .)
 }
 
 # Make the root of a release, unless it is there; with make, or the packages that are named.

@@ -21,7 +21,8 @@ fetch_source() {
 	[ -z "$source" ] || return 0
 	"${as_root[@]}" mkdir -p "$cache"
 	for version in $(seq -f "$major.%.0f" 30 -1 0) $(pre_releases "$major"); do
-		name="postgresql-${major}_$version.orig.tar.bz2"
+		# as the pool's addresses have a ~
+		name="postgresql-${major}_${version/\~/%7e}.orig.tar.bz2"
 		for uri in $(apt-get indextargets --format '$(REPO_URI)' | sort -u); do
 			for pool in pool/main pool/updates/main; do
 				"${as_root[@]}" curl -sfL -o "$cache/$name" "${uri%/}/$pool/p/postgresql-$major/$name" || continue

@@ -1,54 +1,84 @@
 /*
  * look_page.c
- *	  An explanation of a text as a page of HTML that needs nothing else.
+ *	  What was looked at as a page of HTML that needs nothing else: the page of pg_leakhunt_page, with
+ *	  the parts that there are.
  *
- * Names and statements come from a log that anybody may have written: all text is written as
- * characters, and none of it as markup.
+ * Names and statements come from a log that anybody may have written: the document of a page is
+ * data, and its script makes text of it, and never markup.
  */
 #include "postgres.h"
 
+#include "mb/pg_wchar.h"
+
 #include "look/look_page.h"
-#include "reader/database_text.h"
+#include "page/page_contexts.h"
+#include "page/page_html.h"
+#include "page/page_proof.h"
+#include "report/json.h"
+#include "statistics/statistics_sentences.h"
 
-static const char head[] =
-"<!DOCTYPE html>\n"
-"<html lang=\"en\">\n"
-"<head>\n"
-"<meta charset=\"utf-8\">\n"
-"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-"<title>pg_leakhunt: %s</title>\n"
-"<style>\n"
-"body { max-width: 50rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.5 system-ui, sans-serif; color-scheme: light dark; overflow-wrap: anywhere }\n"
-"section { border-top: 1px solid; margin-top: 1.5rem }\n"
-"p { margin: .5rem 0 }\n"
-"</style>\n"
-"</head>\n"
-"<body>\n"
-"<h1>%s</h1>\n";
-
+/* The lines of the text, in parts that a blank line ends. */
 static void
-append_paragraph(StringInfo page, const char *line, Size bytes)
+append_parts(StringInfo json, const char *text)
 {
-	appendStringInfoString(page, "<p>");
-	plh_database_text_append_markup(page, pnstrdup(line, bytes));
-	appendStringInfoString(page, "</p>\n");
+	plh_json_put_open(json, "parts", '[');
+	while (*text != '\0')
+	{
+		plh_json_open(json, '[');
+		while (*text != '\0' && *text != '\n')
+		{
+			Size		bytes = strcspn(text, "\n");
+
+			plh_json_text(json, pnstrdup(text, bytes));
+			text += bytes + (text[bytes] == '\n');
+		}
+		plh_json_close(json, ']');
+		text += *text == '\n';
+	}
+	plh_json_close(json, ']');
+}
+
+static const char *
+title_of(const PlhStatistics *statistics)
+{
+	return statistics->pid == 0 ? psprintf("Statistics " INT64_FORMAT, statistics->number) :
+		psprintf("Process " INT64_FORMAT ", statistics " INT64_FORMAT, statistics->pid,
+				 statistics->number);
+}
+
+/* A process: its memory contexts, and what was proven of them, where it was looked at. */
+static void
+append_process(StringInfo json, const PlhStatistics *statistics, const PlhLookHeap *heap)
+{
+	PlhCountedProcess counted = plh_statistics_sentences_count(statistics, PG_UTF8);
+	PlhProfileImage image = *counted.image;
+
+	image.proof = heap == NULL ? NULL : heap->proof;
+	plh_json_open(json, '{');
+	plh_json_put_text(json, "title", heap != NULL ? "What the memory is made of" :
+					  title_of(statistics));
+	plh_page_contexts_append(json, &image, NULL);
+	plh_json_put_if(json, "outside_bytes", heap != NULL &&
+					heap->malloc == PLH_PROOF_MALLOC_PROVEN, heap == NULL ? 0 : heap->malloc_bytes);
+	plh_json_key(json, "proof");
+	plh_page_proof_append(json, &image);
+	plh_json_close(json, '}');
 }
 
 void
-plh_look_page_append(StringInfo page, const char *title, const char *text)
+plh_look_page_append(StringInfo page, const char *title, const char *text,
+					 const PlhLogReading *reading, const PlhLookHeap *heap)
 {
-	appendStringInfo(page, head, title, title);
-	appendStringInfoString(page, "<section>\n");
-	while (*text != '\0')
-	{
-		Size		bytes = strcspn(text, "\n");
+	StringInfoData json;
 
-		if (bytes == 0)
-			appendStringInfoString(page, "</section>\n<section>\n");
-		else
-			append_paragraph(page, text, bytes);
-		text += bytes + (text[bytes] == '\n');
-	}
-	appendStringInfoString(page, "</section>\n</body>\n</html>");
+	initStringInfo(&json);
+	plh_json_open(&json, '{');
+	plh_json_put_text(&json, "kind", "looked");
+	append_parts(&json, text);
+	plh_json_put_open(&json, "processes", '[');
+	for (int i = 0; i < reading->kept; i++)
+		append_process(&json, &reading->statistics[i], heap);
+	plh_json_close(&json, ']');
+	plh_json_close(&json, '}');
+	plh_page_html_append(page, title, text, &json);
 }

@@ -166,20 +166,20 @@ read_file(const char *name)
 	return is_read;
 }
 
-/* Show what is said of a text or a process.  JSON is complete. */
+/* Show what is said of texts, or of a process, whose heap is not NULL then. */
 static void
-show(const Options *options, const char *title, const char *text)
+show_words(const Options *options, const char *title, const char *text, const PlhLookHeap *heap)
 {
 	StringInfoData page;
 
-	if (options->format != FORMAT_HTML)
+	if (options->format == FORMAT_TEXT)
 	{
 		puts(text);
 		return;
 	}
 	initStringInfo(&page);
-	plh_look_page_append(&page, title, text);
-	puts(page.data);
+	plh_look_page_append(&page, title, text, &reading, heap);
+	fputs(page.data, stdout);
 }
 
 static void
@@ -192,11 +192,11 @@ show_texts(const Options *options)
 	{
 		initStringInfo(&json);
 		plh_log_explanation_put(&json, &reading, PG_UTF8);
-		show(options, "", json.data);
+		puts(json.data);
 		return;
 	}
 	plh_log_explanation_say(&said, &reading, PG_UTF8);
-	show(options, "What a log says of memory", said.text.data);
+	show_words(options, "What a log says of memory", said.text.data, NULL);
 }
 
 static void
@@ -210,7 +210,7 @@ show_process(const Options *options, const PlhLookHeap *heap, const PlhLookFacts
 	plh_look_findings_say(&said, heap, facts);
 	if (options->format != FORMAT_JSON)
 	{
-		show(options, "What a process has in its memory", said.text.data);
+		show_words(options, "What a process has in its memory", said.text.data, heap);
 		return;
 	}
 	initStringInfo(&json);
@@ -219,7 +219,7 @@ show_process(const Options *options, const PlhLookHeap *heap, const PlhLookFacts
 	plh_log_explanation_put_members(&json, &reading, PG_UTF8);
 	plh_look_findings_put(&json, heap, facts);
 	plh_json_close(&json, '}');
-	show(options, "", json.data);
+	puts(json.data);
 }
 
 /* Where memory is short, this process goes before others: it has a copy of another's. */

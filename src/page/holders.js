@@ -57,11 +57,18 @@ function makeHeldTree(proof) {
 	return root;
 }
 
-const heldTree = {
-	children: node => [...node.branches.values()].sort((a, b) => b.bytes - a.bytes),
-	cells: node => [figure(size(node.bytes)), figure(percent(node.bytes, page.proof.bytes)), figure(node.resettable > 0 ? size(node.resettable) : '')],
-	furnish: (row, node) => { if (node.isLost) row.classList.add('lost'); }
-};
+function heldChildren(node) {
+	return [...node.branches.values()].sort((a, b) => b.bytes - a.bytes);
+}
+
+// How the tree is shown, of which all chunks have so many bytes.
+function heldTree(bytes) {
+	return {
+		children: heldChildren,
+		cells: node => [figure(size(node.bytes)), figure(percent(node.bytes, bytes)), figure(node.resettable > 0 ? size(node.resettable) : '')],
+		furnish: (row, node) => { if (node.isLost) row.classList.add('lost'); }
+	};
+}
 
 function heldArea(node) {
 	const [fill, words] = node.isLost ? ['lost', 'nothing points to it'] : node.isRest ? ['family-none', 'can be reached'] :
@@ -71,7 +78,7 @@ function heldArea(node) {
 }
 
 function heldAreas(root) {
-	const nodes = heldTree.children(root);
+	const nodes = heldChildren(root);
 	const rest = nodes.slice(HELD_AREAS);
 	const areas = nodes.slice(0, HELD_AREAS).map(heldArea);
 
@@ -82,9 +89,12 @@ function heldAreas(root) {
 function proofWords(proof) {
 	const held = proof.bytes - proof.lost_bytes;
 
+	const when = proof.at === null ? '' : 'As proven at ' + moment(proof.at) + ', ';
+	const begin = text => when === '' ? text[0].toUpperCase() + text.slice(1) : when + text;
+
 	if (proof.lost_bytes === 0)
-		return 'As proven at ' + moment(proof.at) + ', nothing was lost: pointers lead to all ' + size(proof.bytes) + ' in chunks.';
-	return 'As proven at ' + moment(proof.at) + ', nothing points to ' + size(proof.lost_bytes) + ' of ' + size(proof.bytes) + ' in chunks' +
+		return begin('nothing was lost: pointers lead to all ') + size(proof.bytes) + ' in chunks.';
+	return begin('nothing points to ') + size(proof.lost_bytes) + ' of ' + size(proof.bytes) + ' in chunks' +
 		(proof.resettable_bytes > 0 ? '; ' + size(proof.resettable_bytes) + ' of that can still be freed with its memory context' : '') +
 		'. Pointers lead to the other ' + size(held) + '.';
 }
@@ -96,22 +106,23 @@ function makeHeldLegend(areas) {
 		.filter(([fill]) => fills.has(fill)));
 }
 
-// Nothing where there is no proof.
-function makeHolders() {
-	const proof = page.proof;
+// The same in SQL, where there is a server to be asked.
+function heldInSql(select) {
+	return select === null ? [] : [element('h4', null, 'The same in SQL'), element('pre', { tabindex: 0 }, quoted(select)), copyButton('SELECT', () => select)];
+}
 
+// Nothing where there is no proof.
+function makeHolders(proof, select) {
 	if (!proof || proof.bytes <= 0) return '';
 	const root = makeHeldTree(proof);
 	const grid = makeTreeGrid('held', 'Holders', [['Holder, memory context, kind of chunks'], ['Bytes', true], ['Part', true], ['Can still be freed', true]]);
-	const select = 'SELECT * FROM pg_leakhunt_proof(' + sourceOf() + ');';
 
-	plantTree(grid, heldTree, root);
+	plantTree(grid, heldTree(proof.bytes), root);
 	return section('holders', 'Who holds it',
 		element('p', null, proofWords(proof)),
 		element('p', { class: 'note' }, 'A chunk counts for the first holder that leads to it. All figures are counted, not sampled. ' +
 			(proof.closed_contexts ? plural(proof.closed_contexts, 'context', 'contexts') + ' of a layout that is not known (' + size(proof.closed_bytes) + ') could not be looked into. ' : '')),
 		makeTreemap(heldAreas(root), 'There is no chunk.'),
 		makeHeldLegend(heldAreas(root)),
-		grid,
-		element('h4', null, 'The same in SQL'), element('pre', { tabindex: 0 }, quoted(select)), copyButton('SELECT', () => select));
+		grid, ...heldInSql(select));
 }

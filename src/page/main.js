@@ -1,2 +1,3 @@
 if (page.kind === 'server') makeServer();
+else if (page.kind === 'looked') makeLooked();
 else makeProcess();

@@ -8,36 +8,13 @@
  */
 #include "postgres.h"
 
-#include "common/base64.h"
-#include "common/cryptohash.h"
-#include "common/sha2.h"
-
 #include "page/page_html.h"
 #include "reader/database_text.h"
 
+#include "page/page_hashes.h"
 #include "page/page_script.h"
 #include "page/page_skeleton.h"
 #include "page/page_style.h"
-
-/* Append the hash of an element's text, as a source of a policy. */
-static void
-append_hash(StringInfo output, const char *text)
-{
-	uint8		digest[PG_SHA256_DIGEST_LENGTH];
-	char		encoded[2 * PG_SHA256_DIGEST_LENGTH];
-	pg_cryptohash_ctx *hash = pg_cryptohash_create(PG_SHA256);
-	int			length;
-
-	if (hash == NULL || pg_cryptohash_init(hash) < 0 ||
-		pg_cryptohash_update(hash, (const uint8 *) text, strlen(text)) < 0 ||
-		pg_cryptohash_final(hash, digest, sizeof(digest)) < 0)
-		elog(ERROR, "could not compute the hash of the page's code");
-	pg_cryptohash_free(hash);
-	/* Its bytes are char until PostgreSQL 17, uint8 from 18 on. */
-	length = pg_b64_encode((const void *) digest, sizeof(digest), encoded, sizeof(encoded) - 1);
-	encoded[Max(length, 0)] = '\0';
-	appendStringInfo(output, "'sha256-%s'", encoded);
-}
 
 /* What stands for a mark of the skeleton. */
 static void
@@ -49,12 +26,7 @@ append_part(StringInfo output, const char *mark, const char *title,
 	else if (strcmp(mark, "words") == 0)
 		plh_database_text_append_markup(output, words);
 	else if (strcmp(mark, "policy") == 0)
-	{
-		appendStringInfoString(output, "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; script-src ");
-		append_hash(output, page_script);
-		appendStringInfoString(output, "; style-src ");
-		append_hash(output, page_style);
-	}
+		appendStringInfoString(output, "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; script-src '" PAGE_SCRIPT_HASH "'; style-src '" PAGE_STYLE_HASH "'");
 	else if (strcmp(mark, "style") == 0)
 		appendStringInfoString(output, page_style);
 	else if (strcmp(mark, "script") == 0)

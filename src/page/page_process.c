@@ -9,6 +9,7 @@
 
 #include "base/sampling.h"
 #include "judge/followed_parts.h"
+#include "page/page_contexts.h"
 #include "page/page_process.h"
 #include "page/page_proof.h"
 #include "page/page_sites.h"
@@ -17,12 +18,6 @@
 #include "report/json.h"
 #include "report/words.h"
 #include "telling/finding_json.h"
-
-/* The most characters of an example of contexts. */
-#define EXAMPLE_COLUMNS 200
-
-/* The most rows of contexts; no process has as many names of them by itself. */
-#define MOST_CONTEXTS 1000
 
 /*
  * What is kept for what stands behind the call sites: the course of 16 of them, the end of a row
@@ -212,47 +207,6 @@ append_courses(StringInfo json, const PlhProfileImage *image, const PlhPageSites
 	plh_json_close(json, ']');
 }
 
-static void
-append_examples(StringInfo json, const PlhProfileImage *image, const PlhContextRecord *record)
-{
-	char	   *texts[PLH_EXAMPLES];
-	int			count = plh_context_list_examples(record, image, EXAMPLE_COLUMNS, texts);
-
-	plh_json_open(json, '[');
-	for (int i = 0; i < count; i++)
-		plh_json_text(json, texts[i]);
-	plh_json_close(json, ']');
-}
-
-/* The rows of pg_leakhunt_contexts. */
-static void
-append_contexts(StringInfo json, const PlhExplainedProcess *process)
-{
-	const PlhContextList *list = plh_context_list_make(process->image, process->baseline);
-
-	plh_json_put_number(json, "contexts_left_out", Max(0, list->count - MOST_CONTEXTS));
-	plh_json_put_open(json, "contexts", '[');
-	for (int i = 0; i < Min(list->count, MOST_CONTEXTS); i++)
-	{
-		const PlhListedContext *context = &list->contexts[i];
-
-		plh_json_open(json, '[');
-		plh_json_text(json, plh_context_list_name(process->image, context->name));
-		plh_json_text(json, context->name == 0 ? NULL :
-					  plh_profile_image_lifetime_name(context->lifetime));
-		plh_json_if(json, context->instances > 0, context->instances);
-		plh_json_if(json, context->instances > 0, context->context_bytes);
-		plh_json_number(json, context->live_bytes);
-		plh_json_number(json, context->live_count);
-		plh_json_if(json, process->baseline != NULL && context->sites > 0,
-					context->live_bytes - context->baseline_bytes);
-		plh_json_number(json, context->sites);
-		append_examples(json, process->image, context->record);
-		plh_json_close(json, ']');
-	}
-	plh_json_close(json, ']');
-}
-
 char *
 plh_page_process_title(const PlhPageSource *source)
 {
@@ -279,7 +233,7 @@ plh_page_process_append(StringInfo json, const PlhPageSource *source, Size most_
 	plh_page_sites_append_unseen(json, image, source->explanation->account);
 	append_history(json, image->header);
 	append_families(json, image);
-	append_contexts(json, process);
+	plh_page_contexts_append(json, image, process->baseline);
 	plh_json_key(json, "proof");
 	plh_page_proof_append(json, image);
 	plh_page_sites_add_list(sites, source->list,

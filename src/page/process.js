@@ -10,7 +10,8 @@ function makeProcess() {
 
 	title.after(makeFacts());
 	document.getElementById('plain').replaceWith(makeWords());
-	main.append(makeChart(), makeSites(), makeContexts(), makeHolders(), makeFooter(), news, hover);
+	main.append(makeChart(), makeSites(), makeContexts(),
+		makeHolders(page.proof, 'SELECT * FROM pg_leakhunt_proof(' + sourceOf() + ');'), makeFooter(), news, hover);
 	document.addEventListener('keydown', pageKey);
 	title.append(themeButton());
 }

@@ -1,17 +1,26 @@
 // Memory contexts by size, as areas.  What samples do not account for is hatched: free
 // space, the headers of chunks, and what was allocated before sampling began.
 
-// The areas: memory contexts as they were last counted, and what else the process has.
-function makeAreas() {
-	const totals = page.totals;
-	const areas = page.contexts
+// Memory contexts as areas, as they were last counted.
+function contextAreas(contexts) {
+	return contexts
 		.filter(([, , instances, bytes]) => instances !== null && bytes > 0)
 		.map(([name, lifetime, instances, bytes, live]) => ({
 			name: name === null ? '[no context]' : name, bytes: bytes, used: Math.min(bytes, live), fill: lifetime === 'session' ? 'lasting' : 'passing',
 			words: plural(instances, 'context', 'contexts') + ', lifetime ' + lifetime
 		}));
+}
 
-	areas.push({ name: 'malloc outside of contexts', bytes: totals.outside_bytes, used: totals.outside_bytes, fill: 'family-malloc', words: 'given out by malloc to others than memory contexts' },
+function outsideArea(bytes) {
+	return { name: 'malloc outside of contexts', bytes: bytes, used: bytes, fill: 'family-malloc', words: 'given out by malloc to others than memory contexts' };
+}
+
+// Those, and what else the process has.
+function makeAreas() {
+	const totals = page.totals;
+	const areas = contextAreas(page.contexts);
+
+	areas.push(outsideArea(totals.outside_bytes),
 		{ name: 'freed, and kept by malloc', bytes: totals.malloc_free_bytes, used: 0, fill: 'family-none', words: 'not given back to the kernel' },
 		{ name: 'neither', bytes: totals.other_bytes, used: totals.other_bytes, fill: 'family-none', words: 'belongs neither to memory contexts nor to malloc' });
 	return areas.filter(area => area.bytes > 0).sort((a, b) => b.bytes - a.bytes);
@@ -104,34 +113,38 @@ function drawArea(plot, place) {
 	plot.append(group);
 }
 
-function makeAreaLegend() {
-	const fills = new Set(makeAreas().map(area => area.fill));
+function makeAreaLegend(areas) {
+	const fills = new Set(areas.map(area => area.fill));
 
 	return makeLegend(null, [['lasting', 'contexts of the session'], ['passing', 'contexts of a statement or transaction'],
 		['family-malloc', 'malloc outside of contexts'], ['family-none', 'neither']].filter(([fill]) => fills.has(fill)));
 }
 
+const CONTEXT_COLUMNS = [
+	{ title: 'Memory context', key: 'context_name', value: row => row[0], show: row => row[0] === null ? '[no context]' : row[0] },
+	{ title: 'Lifetime', key: 'lifetime', value: row => row[1], show: row => row[1] || '' },
+	{ title: 'Contexts', key: 'instances', number: true, value: row => row[2], show: row => row[2] === null ? '' : count(row[2]) },
+	{ title: 'Blocks, exact', key: 'context_bytes', number: true, value: row => row[3], show: row => row[3] === null ? '' : size(row[3]) },
+	{ title: 'Live, sampled', key: 'live_bytes', number: true, value: row => row[4], show: row => size(row[4]) },
+	{ title: 'Growth', key: 'growth_bytes', number: true, value: row => row[6], show: row => row[6] === null ? '' : signedSize(row[6]) },
+	{ title: 'Call sites', key: 'sites', number: true, value: row => row[7], show: row => count(row[7]) },
+	{ title: 'What they are of', key: 'examples', wide: true, value: row => row[8].join('; '), show: row => row[8].join('; ') }
+];
+
+function leftOutNote(left, ...more) {
+	return element('p', { class: 'note' }, (left ? count(left) + ' smaller rows are left out here. ' : '') + more.join(''));
+}
+
 function makeContexts() {
-	const table = makeTable({
-		id: 'contexts', label: 'Memory contexts', sorted: 3, rows: () => page.contexts,
-		columns: [
-			{ title: 'Memory context', key: 'context_name', value: row => row[0], show: row => row[0] === null ? '[no context]' : row[0] },
-			{ title: 'Lifetime', key: 'lifetime', value: row => row[1], show: row => row[1] || '' },
-			{ title: 'Contexts', key: 'instances', number: true, value: row => row[2], show: row => row[2] === null ? '' : count(row[2]) },
-			{ title: 'Blocks, exact', key: 'context_bytes', number: true, value: row => row[3], show: row => row[3] === null ? '' : size(row[3]) },
-			{ title: 'Live, sampled', key: 'live_bytes', number: true, value: row => row[4], show: row => size(row[4]) },
-			{ title: 'Growth', key: 'growth_bytes', number: true, value: row => row[6], show: row => row[6] === null ? '' : signedSize(row[6]) },
-			{ title: 'Call sites', key: 'sites', number: true, value: row => row[7], show: row => count(row[7]) },
-			{ title: 'What they are of', key: 'examples', wide: true, value: row => row[8].join('; '), show: row => row[8].join('; ') }
-		]
-	});
+	const table = makeTable({ id: 'contexts', label: 'Memory contexts', sorted: 3, rows: () => page.contexts, columns: CONTEXT_COLUMNS });
+	const areas = makeAreas();
+	const free = page.totals.context_free_bytes;
+	const isCounted = page.counted_at !== null;
 
 	sortTable(table);
-	const free = page.totals.context_free_bytes;
-
 	return section('memory', 'What the memory is made of',
-		element('p', { class: 'note' }, (page.contexts_left_out ? count(page.contexts_left_out) + ' smaller rows are left out here. ' : '') + (page.counted_at === null ? '' : 'As counted at ' + moment(page.counted_at) + '. ') +
-			(free === null ? '' : 'Free within memory contexts: ' + size(free) + ', exact. ') +
-			(page.counted_at === null ? '' : 'Hatched is what samples do not account for: free space, headers of chunks, and what was allocated before sampling began.')),
-		makeTreemap(makeAreas(), 'The process has not counted its memory contexts yet.'), makeAreaLegend(), table.element);
+		leftOutNote(page.contexts_left_out, isCounted ? 'As counted at ' + moment(page.counted_at) + '. ' : '',
+			free === null ? '' : 'Free within memory contexts: ' + size(free) + ', exact. ',
+			isCounted ? 'Hatched is what samples do not account for: free space, headers of chunks, and what was allocated before sampling began.' : ''),
+		makeTreemap(areas, 'The process has not counted its memory contexts yet.'), makeAreaLegend(areas), table.element);
 }

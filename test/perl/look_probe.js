@@ -11,6 +11,22 @@ function shown() {
 	};
 }
 
+// What a page of pg_leakhunt_look shows.
+function shownPage() {
+	const texts = selector => [...document.querySelectorAll(selector)].map(found => found.textContent);
+
+	return {
+		words: texts('#words .card p'),
+		sections: texts('section > h2'),
+		areas: [...document.querySelectorAll('.treemap')].map(map => map.querySelectorAll('g').length),
+		contexts: [...document.querySelectorAll('table')].filter(table => table.caption && table.caption.textContent === 'Memory contexts')
+			.map(table => [...table.querySelectorAll('tbody tr')].map(row => [...row.cells].map(cell => cell.textContent))),
+		holders: texts('#held tbody tr'),
+		title: document.title,
+		width: document.documentElement.scrollWidth
+	};
+}
+
 function news() {
 	return document.getElementById('news').textContent;
 }

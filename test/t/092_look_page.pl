@@ -121,6 +121,26 @@ for my $case ([ 'empty', '' ], [ 'zeros', "\0" x 300_000 ], [ 'bytes', join('', 
 	is(shown_of_file($path)->{text}, said($path), "a file of $case->[0]");
 }
 
+# The pages that the program makes: the same words, and contexts as areas and rows.
+for my $name ('13-prepared.log', '15-logged.csv', 'grown.log', 'hostile.log', 'messages.log')
+{
+	my $sample = "$root/test/logs/$name";
+	my $html = '';
+
+	IPC::Run::run([ $program, '--log', '--format', 'html', $sample ], '>', \$html) or die "$program failed";
+	$browser->open(write_file("$name.html", $html));
+	my $page = $browser->result('shownPage');
+	is_deeply($page->{words}, [ grep { length } split /\n/, said($sample) ], "$name as a page: it has all words");
+	is($page->{title}, 'pg_leakhunt: What a log says of memory', "$name as a page: nothing in it has run");
+	next if $name eq 'messages.log';
+	cmp_ok(scalar(@{ $page->{contexts}[0] }), '>', 0, "$name as a page: it has rows of contexts");
+	cmp_ok($page->{areas}[0], '>', 0, "$name as a page: and areas");
+	next unless $name eq '13-prepared.log';
+	like(join('|', @{ $page->{contexts}[0][0] }), qr/^(CachedPlan\w*|\d+ more)\|/, "$name as a page: the largest is the first");
+	is_deeply([ $browser->faults($ENV{AXE}) ], [], 'axe finds nothing in it') if $ENV{AXE};
+}
+$browser->open("$root/doc/look.html");
+
 # On a phone, and for everybody.
 for my $width (360, 1200)
 {
