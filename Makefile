@@ -139,7 +139,7 @@ PG_CONFIG ?= pg_config
 # The scripts of these targets set up what they need, including a server and its
 # pg_config, which PGXS would want to have already.
 OWN_TARGETS = demo test test-long test-all test-stress test-incidents test-fleet test-faults test-kills test-load test-fuzz test-readers test-pages test-sanitizers test-valgrind test-matrix \
-	test-non-pie test-coexistence test-core test-plans test-minors test-random-limit test-contexts test-aarch64 test-published-leaks test-documents test-packages \
+	test-outside test-non-pie test-coexistence test-core test-plans test-minors test-random-limit test-contexts test-aarch64 test-published-leaks test-documents test-packages \
 	test-indent test-lint test-scan-build test-cppcheck \
 	test-planted test-hunt test-lost bench dist
 .PHONY: $(OWN_TARGETS)
@@ -201,6 +201,9 @@ test-plans:
 # must be root.
 test-minors:
 	test/minors
+# Looks from outside at servers of 13 to 18 that have loaded nothing.
+test-outside:
+	test/outside
 # Debian's servers for arm64 under emulation, with a module that is cross-compiled.
 test-aarch64:
 	test/aarch64

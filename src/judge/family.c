@@ -192,7 +192,14 @@ static const PlhFamily families[] = {
 		"Each sort of a plan, and each index that is built, has one.",
 		"work_mem limits each sort of a plan, maintenance_work_mem that of an index.",
 		"Lower work_mem for this statement, or sort fewer rows at a time.",
-		NAMES("TupleSort main", "TupleSort sort", "Caller tuples", "tuplestore tuples")
+		NAMES("TupleSort main", "TupleSort sort", "Caller tuples")
+	},
+	{
+		PLH_FAMILY_NODES, "rows kept for later",
+		"Functions that return rows, materialized nodes, WITH queries and windows keep rows there, from PostgreSQL 18 on.",
+		"work_mem limits each of them: rows beyond it go to disk.",
+		"Lower work_mem for this statement, or read fewer rows at a time.",
+		NAMES("tuplestore tuples")
 	},
 	{
 		PLH_FAMILY_EXECUTOR, "the executor",

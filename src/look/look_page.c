@@ -1,6 +1,6 @@
 /*
  * look_page.c
- *	  What was looked at as a page of HTML that needs nothing else: the page of pg_leakhunt_page, with
+ *	  What was looked at as a page of HTML that needs nothing else: that of pg_leakhunt_page, with
  *	  the parts that there are.
  *
  * Names and statements come from a log that anybody may have written: the document of a page is

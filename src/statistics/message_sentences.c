@@ -149,8 +149,8 @@ say_no_shared(PlhSaid *said, const PlhMemoryMessage *message)
 {
 	const PlhFields fields = {.bytes = plh_words_size(signed_bytes(message->bytes))};
 
-	plh_sentences_line(said, message->bytes != 0 ? PLH_SAYS_no_shared_size : PLH_SAYS_no_shared, true,
-					   &fields);
+	plh_sentences_line(said, message->bytes != 0 ? PLH_SAYS_no_shared_size : PLH_SAYS_no_shared,
+					   true, &fields);
 	say(said, PLH_SAYS_no_shared_why);
 	say_next(said, PLH_SAYS_no_shared_help);
 }
@@ -364,7 +364,8 @@ plh_message_sentences_say_oom(PlhSaid *said, const PlhOomReport *oom)
 	say_others(said, oom);
 	say_blame(said, oom);
 	if (oom->server.processes + oom->others.processes == 0 && is_of_other(oom))
-		PLH_LINE(said, true, next,.next = PLH_PHRASE(true, oom_help_other,.name = oom->killed_name));
+		PLH_LINE(said, true, next,
+				 .next = PLH_PHRASE(true, oom_help_other,.name = oom->killed_name));
 	else
 		say_next(said, oom->of_group ? PLH_SAYS_oom_help_group : PLH_SAYS_oom_help);
 }

@@ -12,10 +12,8 @@
 -- says: EXPLAIN the statement
 -- says: SET enable_hashjoin = off
 -- never: Verdict: (leak|held|contexts)
-CREATE TABLE orders AS SELECT 1 AS status, i AS id, repeat('x', 100) AS note FROM generate_series(1, 400000) i;
-CREATE TABLE states AS SELECT i AS status, repeat('y', 200) AS name FROM generate_series(1, 400000) i;
-ALTER TABLE orders SET (autovacuum_enabled = off);
-ALTER TABLE states SET (autovacuum_enabled = off);
+CREATE TABLE orders WITH (autovacuum_enabled = off) AS SELECT 1 AS status, i AS id, repeat('x', 100) AS note FROM generate_series(1, 400000) i;
+CREATE TABLE states WITH (autovacuum_enabled = off) AS SELECT i AS status, repeat('y', 200) AS name FROM generate_series(1, 400000) i;
 SET enable_mergejoin = off; SET enable_nestloop = off; SET max_parallel_workers_per_gather = 0;
 SELECT count(CASE WHEN id = 400000 THEN pg_sleep(3600) END), max(note), max(name)
 FROM states LEFT JOIN orders ON orders.status = states.status;

@@ -5,7 +5,7 @@
 -- runs within itself, some 26 times.
 --
 -- source: https://github.com/2ndQuadrant/audit-trigger/issues/25
--- suspect: query *
+-- suspect: @(query *|freed - -*query *)
 -- says: audit
 -- says: trigger|PL/pgSQL
 -- says: The memory is freed (when the statement ends|at COMMIT or ROLLBACK)

@@ -7,7 +7,7 @@
 -- needs: EXISTS (SELECT FROM pg_available_extensions WHERE name = 'pg_prewarm')
 -- suspect: none
 -- says: Verdict: none
--- says: In top, its RES also includes 1[0-9][0-9] MB of shared memory
+-- says: In top, its RES also includes [12][0-9][0-9] MB of shared memory
 -- never: Verdict: (leak|held|query|contexts|malloc|mapped|freed|growing)
 CREATE EXTENSION IF NOT EXISTS pg_prewarm;
 CREATE TABLE warm AS SELECT i, repeat('w', 1000) AS t FROM generate_series(1, 135000) i;
