@@ -384,20 +384,6 @@ open_pages(int pid)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Where the process finds its files, if not where this one does. */
-static const char *
-root_of(int pid)
-{
-	char	   *path = psprintf("/proc/%d/ns/mnt", pid);
-	struct stat its;
-	struct stat own;
-
-	if (stat(path, &its) != 0 || stat("/proc/self/ns/mnt", &own) != 0 ||
-		its.st_ino == own.st_ino)
-		return "";
-	return psprintf("/proc/%d/root", pid);
-}
-
 /* The path of the program, as the kernel lists it. */
 static const char *
 name_of_binary(const char *link)
@@ -407,6 +393,29 @@ name_of_binary(const char *link)
 
 	path[Max(length, 0)] = '\0';
 	return path;
+}
+
+static bool
+is_same_file(const char *left, const char *right)
+{
+	struct stat first;
+	struct stat second;
+
+	return stat(left, &first) == 0 && stat(right, &second) == 0 &&
+		first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+/*
+ * Where the process finds its files, if not where this one does: it may be in a container, or have
+ * another root.
+ */
+static const char *
+root_of(const PlhLookCopy *copy)
+{
+	const char *root = psprintf("/proc/%d/root", copy->pid);
+
+	return !is_same_file(copy->binary, copy->binary_name) &&
+		is_same_file(copy->binary, psprintf("%s%s", root, copy->binary_name)) ? root : "";
 }
 
 bool
@@ -419,9 +428,10 @@ plh_look_copy_make(PlhLookCopy *copy, int pid, bool stops)
 		return false;
 	*copy = (PlhLookCopy)
 	{
-		.pid = pid,.root = root_of(pid),.binary = psprintf("/proc/%d/exe", pid)
+		.pid = pid,.binary = psprintf("/proc/%d/exe", pid)
 	};
 	copy->binary_name = name_of_binary(copy->binary);
+	copy->root = root_of(copy);
 	making.content = plh_heap_reserve(PAGES_AT_ONCE * sizeof(uint64));
 	copy->memory.segments = plh_heap_reserve(MAX_SEGMENTS * sizeof(PlhHeapSegment));
 	copy->memory.room = MAX_SEGMENTS;

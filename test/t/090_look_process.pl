@@ -186,6 +186,25 @@ $lock->quit;
 is($session->query_safe('SELECT 2'), '2', 'and answers');
 $session->quit;
 
+# One whose library has threads that work stands still as a whole, and goes on as a whole.
+define_fixture($node, 'malloc_users');
+($session, $pid) = session();
+$session->query_until(qr/started/, "\\echo started\nSELECT 'exchanged ' || exchange_in_threads(3, 5000000);\n");
+my $with_threads;
+for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+{
+	$with_threads = look_at($pid);
+	last if $with_threads->{text} =~ /threads/;
+	select(undef, undef, undef, 0.1);
+}
+like($with_threads->{text}, qr/The process has 4 threads, /, 'of a process with threads that is said');
+is($with_threads->{process}{malloc_bytes}, undef, 'and nothing of its malloc');
+is($with_threads->{process}{closed_contexts}, 0, 'but its contexts are as they should be');
+is((grep { $_->{context} eq '[malloc]' } @{ $with_threads->{process}{lost} }), 0, 'and no block of malloc is called lost');
+$session->query_until(qr/exchanged true/, '');
+is($session->query_safe('SELECT 3'), '3', 'its threads have gone on, and it answers');
+$session->quit;
+
 # All processes of a server can be looked at.
 my $postmaster = $node->safe_psql('postgres', q{SELECT pg_read_file('postmaster.pid', 0, 20)}) =~ s/\s.*//sr;
 for my $process (split /\n/, $node->safe_psql('postgres', q{SELECT backend_type || '|' || pid FROM pg_stat_activity WHERE backend_type <> 'client backend'}), "postmaster|$postmaster")
