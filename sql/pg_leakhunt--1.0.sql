@@ -274,7 +274,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_proof'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_proof(int, bool) IS
-'Proves by pointers which memory of a process is lost, and who holds the rest. A chunk is lost if no variable, no stack, no register and no chunk that can be reached points to it. No code can use it or free it then. One row for each call site that has live samples, and for each kind of chunks in contexts of one name, the largest loss first; rows of sites and rows of kinds are of the same memory. The process forks a child at its next check for interrupts, which looks at a copy of its memory and takes some 3 seconds of a processor per GB; the process goes on at once. Whatever is not understood holds what it points to: a chunk that is said to be lost is, one that is held may be forgotten all the same. Chunks of kinds are counted; those of call sites are estimates, and exact at sample_interval 1. A WARNING and no rows where the process does not answer, cannot fork, or is not for the caller to see. With redact, no content of chunks is shown.';
+'Proves by pointers which memory of a process is lost, and who holds the rest. A chunk is lost if no variable, no stack, no register and no chunk that can be reached points to it. No code can use it or free it then. Rows are of call sites that have live samples, and of kinds of chunks in contexts of one name. Both are of the same memory, so do not add them up. The largest loss comes first. The process forks a child at its next check for interrupts, and goes on at once. The child looks at a copy of its memory, for up to 3 seconds of a processor per GB. What it does not understand holds what it points to: so a chunk that is said to be lost is lost, and one that is held may be forgotten all the same. Chunks of kinds are counted. Those of call sites are estimates, and exact at sample_interval 1. A WARNING and no rows where the process does not answer, cannot fork, or is not for the caller to see. With redact, no content of chunks is shown.';
 
 CREATE FUNCTION pg_leakhunt_proof(
     target text,
@@ -301,7 +301,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_proof'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_proof(text, bool) IS
-'The same of a dump, whose name pg_leakhunt_dumps has; members of pg_read_server_files may pass a path: nothing is proven now, and the rows are those of the last proof of its process before the dump. A WARNING and no rows where it has none. A damaged file is an ERROR.';
+'The same of a dump, whose name pg_leakhunt_dumps has. Members of pg_read_server_files may pass a path. Nothing is proven now: the rows are those of the last proof of its process before the dump. A WARNING and no rows where it has none. A damaged file is an ERROR.';
 
 CREATE FUNCTION _pg_leakhunt_symbols(
     -- columns/symbols.def

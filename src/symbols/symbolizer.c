@@ -2,7 +2,7 @@
  * symbolizer.c
  *	  The session's side of a process that reads binaries and debug files.
  *
- * The process is forked at the first question, and killed when the memory context that the
+ * The process is forked at the first question, and told to leave when the memory context that the
  * symbolizer belongs to is reset.  symbol_server.c is all that it runs.
  *
  * Questions and answers travel through two pipes, one pair at a time.  An answer is checked as if a
@@ -35,7 +35,7 @@
 #define POLL_MS 100
 
 /*
- * A process that was killed is gone in no time, unless it hangs in the kernel, as on a network file
+ * A process that was told to leave is gone in no time, unless it hangs in the kernel, as on a network file
  * system: it is looked after this often, in ever longer pauses up to this, and then left for later.
  */
 #define REAP_TRIES 100
@@ -67,7 +67,7 @@ reap_unreaped(void)
 			unreaped[i] = 0;
 }
 
-/* Wait for a killed process, but not for long.  Returns its wait status. */
+/* Wait for a process that was told to leave, but not for long.  Returns its wait status. */
 static int
 reap(pid_t pid)
 {
@@ -112,7 +112,7 @@ stop_symbolizer(PlhSymbolizer *symbolizer)
 	ReleaseExternalFD();
 	ReleaseExternalFD();
 
-	/* kill it only if it is still our child: the pid may have a new owner */
+	/* only if it is still our child: the pid may have a new owner */
 	waited = waitpid(symbolizer->pid, &status, WNOHANG);
 	if (waited == 0)
 	{
