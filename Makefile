@@ -421,6 +421,8 @@ hash_of = $$(cat $(1) | sha256sum | cut -c 1-64 | tr a-f A-F | basenc --base16 -
 src/page/page_hashes.h: $(PAGE_SCRIPT) src/page/page.css
 	(echo '#define PAGE_SCRIPT_HASH "sha256-'"$(call hash_of,$(PAGE_SCRIPT))"'"'; \
 		echo '#define PAGE_STYLE_HASH "sha256-'"$(call hash_of,src/page/page.css)"'"') >$@
+	@[ "$$(grep -cE 'sha256-[A-Za-z0-9+/]{43}="' $@)" = 2 ] || \
+		{ rm $@; echo "The hashes of a page could not be made: basenc of coreutils 8.31 or later does that." >&2; exit 1; }
 
 # The names of the server's node types, which are in one file or in the other.
 src/proof/node_name.o src/proof/node_name.bc src/look/objects/proof/node_name.o: src/proof/node_names.h

@@ -18,8 +18,9 @@ async function compile() {
 // The last reading that was begun: an earlier one that is still at work shows nothing.
 let lastReading = 0;
 
+// What is the same as before is not read aloud again.
 function tell(text) {
-	byId('news').textContent = text;
+	if (byId('news').textContent !== text) byId('news').textContent = text;
 }
 
 // What the program needs of a system: where it fails, it writes why, and ends.
@@ -83,10 +84,11 @@ async function addFile(program, file, isWanted) {
 	const reader = file.stream().getReader();
 	let read = 0;
 
-	for (let part = await reader.read(); !part.done && isWanted(); part = await reader.read()) {
+	for (let part = await reader.read(); !part.done; part = await reader.read()) {
+		if (!isWanted()) return reader.cancel();
 		add(program, part.value);
 		read += part.value.length;
-		if (file.size > 2e7) tell(`${file.name}: ${Math.floor(100 * read / file.size)}% read`);
+		if (file.size > 2e7) tell(`${file.name}: ${10 * Math.floor(10 * read / file.size)}% read`);
 	}
 	program.end();
 }
@@ -125,7 +127,7 @@ async function explain(handOver) {
 		await handOver(program, isWanted);
 		if (!isWanted()) return;
 		show(explanationOf(program));
-		tell('');
+		tell('Explained:');
 	} catch (error) {
 		if (isWanted()) tell('The text could not be explained: ' + error.message);
 	}
@@ -140,7 +142,8 @@ function explainText() {
 
 function explainFiles(files) {
 	explain(async (program, isWanted) => {
-		for (const file of files) await addFile(program, file, isWanted);
+		for (const file of files)
+			if (isWanted()) await addFile(program, file, isWanted);
 	});
 }
 
@@ -165,12 +168,19 @@ byId('files').addEventListener('change', event => {
 });
 byId('redact').addEventListener('change', () => again?.());
 byId('text').addEventListener('paste', () => setTimeout(() => begin(explainText)));
+// What is dragged within the page is left to the browser.
+let isOwnDrag = false;
+
+addEventListener('dragstart', () => { isOwnDrag = true; });
+addEventListener('dragend', () => { isOwnDrag = false; });
 addEventListener('dragover', event => {
+	if (isOwnDrag) return;
 	event.preventDefault();
 	byId('text').classList.add('over');
 });
 addEventListener('dragleave', () => byId('text').classList.remove('over'));
 addEventListener('drop', event => {
+	if (isOwnDrag) return;
 	const files = [...event.dataTransfer.files];
 	const text = event.dataTransfer.getData('text');
 

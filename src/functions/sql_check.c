@@ -255,8 +255,10 @@ trace_failure(const PlhPlannedFailure *failure, void *sink)
 static const PlhProof *
 prove_own(void)
 {
+	const PlhBegunProof none = {.since = GetCurrentTimestamp()};
+
 	plh_publication_publish();
-	return plh_sql_prove(plh_profile_image_own(plh_profile));
+	return plh_sql_prove(plh_profile_image_own(plh_profile), &none);
 }
 
 /*

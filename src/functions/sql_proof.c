@@ -128,9 +128,9 @@ tell_rest(const PlhProof *proof)
 
 /* A process is proven now; NULL, after a WARNING, where it could not be. */
 static const PlhProof *
-prove_process(PlhSourceProfile *profile, const PlhTarget *target)
+prove_process(PlhSourceProfile *profile, const PlhTarget *target, const PlhBegunProof *begun)
 {
-	const PlhProof *proof = plh_sql_prove(profile->image);
+	const PlhProof *proof = plh_sql_prove(profile->image, begun);
 
 	/* of the moment of the proof, or just after it */
 	return proof != NULL && plh_sql_source_profile(profile, target, WARNING) ? proof : NULL;
@@ -169,15 +169,17 @@ show_proof(FunctionCallInfo fcinfo)
 	PlhTarget	target = plh_sql_source_target(fcinfo, 2);
 	PlhRowSink	sink;
 	PlhSourceProfile profile;
+	PlhBegunProof begun = {0};
 	const PlhProof *proof;
 
 	plh_sql_rows_start(fcinfo, &sink);
-	if (target.pid > 0 && plh_process_refusal() == NULL)
-		plh_sql_prove_introduce(target.pid);
+	if (target.pid > 0 && plh_process_refusal() == NULL &&
+		!plh_sql_prove_introduce(target.pid, &begun))
+		return (Datum) 0;
 	if (!plh_sql_source_profile(&profile, &target, WARNING))
 		return (Datum) 0;
 	proof = profile.dump != NULL ? proof_of_dump(profile.image) :
-		prove_process(&profile, &target);
+		prove_process(&profile, &target, &begun);
 	if (proof == NULL)
 		return (Datum) 0;
 	put_proof(proof, profile.image, &sink);

@@ -10,6 +10,7 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/latch.h"
+#include "storage/procarray.h"
 #include "storage/procsignal.h"
 #include "utils/timestamp.h"
 
@@ -20,7 +21,6 @@
 #include "process/profile_directory.h"
 #include "proof/proof.h"
 #include "reader/proof_file.h"
-#include "reader/server_processes.h"
 #include "sampler/doorbell.h"
 #include "sampler/errands.h"
 
@@ -61,16 +61,27 @@ begin(int pid, int64 *child)
 		plh_sql_errand_wait(PLH_ERRAND_PROVE, pid, request, ANSWER_WAIT_US, child);
 }
 
-/* One that is asked for a proof shows itself, whatever becomes of that proof. */
-void
-plh_sql_prove_introduce(int pid)
+static void
+report_no_answer(int pid)
 {
-	int64		child;
+	ereport(WARNING, (errmsg("process %d has not answered", pid),
+					  errdetail("It begins when it checks for interrupts, which a session does while it is idle, and between the rows of most statements.")));
+}
 
-	if (plh_profile_reader_find(plh_profile_directory_path(), pid, true) == NULL &&
-		plh_server_processes_has(pid) && plh_sql_access_may_have_loaded(pid) &&
-		plh_sql_access_knows(pid))
-		(void) begin(pid, &child);
+/* One that is asked for a proof shows itself.  Others than sessions and workers are not asked. */
+bool
+plh_sql_prove_introduce(int pid, PlhBegunProof *begun)
+{
+	*begun = (PlhBegunProof)
+	{
+		0, GetCurrentTimestamp()
+	};
+	if (plh_profile_reader_find(plh_profile_directory_path(), pid, true) != NULL ||
+		BackendPidGetProc(pid) == NULL || !plh_sql_access_may_have_loaded(pid) ||
+		!plh_sql_access_knows(pid) || begin(pid, &begun->child))
+		return true;
+	report_no_answer(pid);
+	return false;
 }
 
 static const PlhProof *
@@ -143,33 +154,39 @@ checked(const PlhProfileImage *image, const PlhProof *proof)
 	return proof != NULL && proof->outcome == PLH_PROOF_PROVEN ? proof : NULL;
 }
 
-const PlhProof *
-plh_sql_prove(const PlhProfileImage *image)
+/*
+ * Have the process begin a proof.  Another one may be at work, whose moment is before the call.
+ * Returns false, and says why, if it does not.
+ */
+static bool
+begin_now(int pid, int64 *child)
 {
-	int			pid = image->header->pid;
-	TimestampTz since = GetCurrentTimestamp();
-	const PlhProof *proof;
-	int64		child;
-
-	/* another proof may be at work, whose moment is before the call */
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (!begin(pid, &child))
+		if (!begin(pid, child))
 		{
-			ereport(WARNING, (errmsg("process %d has not answered", pid),
-							  errdetail("It begins when it checks for interrupts, which a session does while it is idle, and between the rows of most statements.")));
-			return NULL;
+			report_no_answer(pid);
+			return false;
 		}
-		if (child == -EBUSY)
+		if (*child == -EBUSY)
 			wait_a_step();
-	} while (child == -EBUSY);
-	if (child < 0)
-	{
-		report_refusal(pid, -child);
+	} while (*child == -EBUSY);
+	if (*child < 0)
+		report_refusal(pid, -*child);
+	return *child > 0;
+}
+
+const PlhProof *
+plh_sql_prove(const PlhProfileImage *image, const PlhBegunProof *begun)
+{
+	int			pid = image->header->pid;
+	int64		child = begun->child;
+	const PlhProof *proof;
+
+	if (child <= 0 && !begin_now(pid, &child))
 		return NULL;
-	}
-	proof = wait_for(image, child, since);
+	proof = wait_for(image, child, begun->since);
 
 	/* the child is not to stay as a zombie */
 	(void) ring(pid);

@@ -407,15 +407,18 @@ is_same_file(const char *left, const char *right)
 
 /*
  * Where the process finds its files, if not where this one does: it may be in a container, or have
- * another root.
+ * another root.  If its program was removed since, the mounts tell.
  */
 static const char *
 root_of(const PlhLookCopy *copy)
 {
 	const char *root = psprintf("/proc/%d/root", copy->pid);
 
-	return !is_same_file(copy->binary, copy->binary_name) &&
-		is_same_file(copy->binary, psprintf("%s%s", root, copy->binary_name)) ? root : "";
+	if (is_same_file(copy->binary, copy->binary_name))
+		return "";
+	if (is_same_file(copy->binary, psprintf("%s%s", root, copy->binary_name)))
+		return root;
+	return is_same_file(psprintf("/proc/%d/ns/mnt", copy->pid), "/proc/self/ns/mnt") ? "" : root;
 }
 
 bool

@@ -160,6 +160,7 @@ room_end(const PlhLogRoom *room, const char *start)
 #define CSV_MESSAGE 13
 #define CSV_DETAIL 14
 #define CSV_HINT 15
+#define CSV_CONTEXT 18
 #define CSV_STATEMENT 19
 
 /* The next field of csvlog, and whether another one follows. */
@@ -228,6 +229,8 @@ read_csv(PlhLogEntry *entry, PlhTextSpan line, PlhLogRoom *room)
 			entry->detail = field;
 		else if (column == CSV_HINT)
 			entry->hint = field;
+		else if (column == CSV_CONTEXT)
+			entry->context = field;
 		else if (column == CSV_STATEMENT)
 			entry->statement = field;
 	}
@@ -294,6 +297,8 @@ take_json(PlhLogEntry *entry, PlhTextSpan key, PlhTextSpan value)
 		entry->detail = value;
 	else if (plh_text_span_is(key, "hint"))
 		entry->hint = value;
+	else if (plh_text_span_is(key, "context"))
+		entry->context = value;
 	else if (plh_text_span_is(key, "statement") || plh_text_span_is(key, "query"))
 		entry->statement = value;
 	else if (plh_text_span_is(key, "pid") || plh_text_span_is(key, "process_id"))

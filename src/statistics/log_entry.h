@@ -35,9 +35,10 @@ typedef struct PlhLogEntry
 {
 	PlhLogSeverity severity;
 	PlhTextSpan text;			/* the message, or the whole line */
-	PlhTextSpan detail;			/* of csvlog and jsonlog, as the next two;
-								 * else empty */
+	PlhTextSpan detail;			/* of csvlog and jsonlog, as the next
+								 * three; else empty */
 	PlhTextSpan hint;
+	PlhTextSpan context;
 	PlhTextSpan statement;
 	int64		pid;			/* 0: not said */
 	bool		is_whole;		/* of csvlog or jsonlog: its text has no

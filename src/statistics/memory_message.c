@@ -111,10 +111,27 @@ read_fork(PlhMemoryMessage *message, PlhTextSpan text)
 	return true;
 }
 
+/* Does systemd say in this way that a process of a service was ended for want of memory? */
+static bool
+tells_of_kill(PlhTextSpan text)
+{
+	return has(text, "of this unit has been killed by the OOM killer") ||
+		has(text, "OOM killer killed some processes in this unit") ||
+		has(text, ": systemd-oomd killed ") || has(text, ": Failed with result 'oom-kill'");
+}
+
+/* A program that watches a server is none. */
+static bool
+is_service_of_server(PlhTextSpan name)
+{
+	return (plh_text_span_begins(name, "postgres") || plh_text_span_begins(name, "pgsql") ||
+			plh_text_span_begins(name, "patroni")) && !has(name, "exporter");
+}
+
 /*
- * "systemd[1]: NAME.service: A process of this unit has been killed by the OOM killer.", or that it
- * failed with that result.  Both are said of one kill.  Other services than a server's do not
- * count.
+ * "systemd[1]: NAME.service: A process of this unit has been killed by the OOM killer.", or what
+ * other releases of systemd say; and that it failed with that result, which is said of the same
+ * kill.
  */
 static bool
 read_unit(PlhMemoryMessage *message, PlhTextSpan text)
@@ -123,15 +140,16 @@ read_unit(PlhMemoryMessage *message, PlhTextSpan text)
 	Size		start = end;
 	PlhTextSpan name;
 
-	if (end < 0 || !(has(text, "of this unit has been killed by the OOM killer") ||
-					 has(text, ": Failed with result 'oom-kill'")))
+	if (end < 0 || !tells_of_kill(text))
 		return false;
 	while (start > 0 && !plh_text_span_is_blank(text.data[start - 1]))
 		start--;
 	name = plh_text_span_first(plh_text_span_behind(text, start), end - start);
-	if (!has(name, "postgres") && !has(name, "pgsql") && !has(name, "patroni"))
+	if (!is_service_of_server(name))
 		return false;
 	message->kind = PLH_MESSAGE_UNIT_KILLED;
+	message->by_kernel = has(text, "OOM killer");
+	message->by_oomd = has(text, "systemd-oomd");
 	plh_text_span_copy(message->context, sizeof(message->context), name);
 	return true;
 }
@@ -246,6 +264,8 @@ enter_pending(PlhMemoryMessages *messages)
 	{
 		same->count++;
 		same->has_statistics |= pending->has_statistics;
+		same->by_kernel |= pending->by_kernel;
+		same->by_oomd |= pending->by_oomd;
 		same->bytes = Max(same->bytes, pending->bytes);
 	}
 	else if (messages->count < PLH_MESSAGES)
@@ -278,6 +298,7 @@ begin_message(PlhMemoryMessages *messages, const PlhLogEntry *entry, bool is_of_
 	messages->last_pid = entry->pid;
 	read_detail(pending, entry->detail);
 	read_hint(pending, entry->hint);
+	read_context(pending, entry->context);
 	read_statement(pending, entry->statement);
 }
 
@@ -292,7 +313,8 @@ find_bare(PlhTextSpan line)
 	};
 	PlhTextSpan text = plh_text_span_trim(line);
 
-	if (plh_text_span_is(text, "out of memory") || has(text, ".service: "))
+	if (plh_text_span_is(text, "out of memory") ||
+		(has(text, ".service: ") && tells_of_kill(text)))
 		return text;
 	for (int i = 0; i < lengthof(words); i++)
 	{

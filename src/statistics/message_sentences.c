@@ -158,7 +158,16 @@ say_no_shared(PlhSaid *said, const PlhMemoryMessage *message)
 static void
 say_unit_killed(PlhSaid *said, const PlhMemoryMessage *message, const PlhLogReading *reading)
 {
-	PLH_LINE(said, true, unit_killed,.name = message->context);
+	const PlhFields fields = {.name = message->context};
+
+	if (message->by_oomd)
+	{
+		plh_sentences_line(said, PLH_SAYS_unit_killed_oomd, true, &fields);
+		say_next(said, PLH_SAYS_unit_killed_oomd_help);
+		return;
+	}
+	plh_sentences_line(said, message->by_kernel ? PLH_SAYS_unit_killed : PLH_SAYS_unit_killed_open,
+					   true, &fields);
 	say(said, reading->oom.count > 0 ? PLH_SAYS_signal_9_kernel : PLH_SAYS_unit_killed_ask);
 	say(said, PLH_SAYS_unit_killed_all);
 	say_next(said, PLH_SAYS_unit_killed_help);

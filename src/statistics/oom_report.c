@@ -294,6 +294,18 @@ read_killed_figures(PlhOomReport *report, PlhTextSpan line)
 		report->killed_shmem_bytes = figure_behind(line, "shmem-rss:");
 }
 
+/* Skip what is between a pid and a name in brackets: nothing, or in old kernels a user's id. */
+static bool
+skip_to_name(PlhTextSpan *rest)
+{
+	int64		user;
+
+	if (plh_text_span_skip(rest, ", UID ") &&
+		!(plh_text_span_number(rest, &user) && plh_text_span_skip(rest, ",")))
+		return false;
+	return plh_text_span_skip(rest, " (");
+}
+
 /*
  * "Killed process N (NAME) total-vm:NkB, anon-rss:NkB, file-rss:NkB, shmem-rss:NkB".  Where
  * somebody has wrapped it, figures come in the lines behind it.
@@ -309,7 +321,7 @@ read_killed(PlhOomReport *report, PlhTextSpan line)
 	if (found < 0)
 		return false;
 	rest = plh_text_span_behind(line, found + strlen("Killed process "));
-	if (!plh_text_span_number(&rest, &pid) || !plh_text_span_skip(&rest, " ("))
+	if (!plh_text_span_number(&rest, &pid) || !skip_to_name(&rest))
 		return false;
 	begin_if_new(report);
 	report->of_group |= plh_text_span_find(line, "emory cgroup out of memory", 0) >= 0;
@@ -338,6 +350,9 @@ plh_oom_report_take(PlhOomReport *report, PlhTextSpan line)
 {
 	if (read_begin(report, line) || read_usage(report, line) || read_constraint(report, line) ||
 		read_killed(report, line) || read_head(report, line))
+		return;
+	/* what a process has left after its memory was taken away is not what it had */
+	if (plh_text_span_find(line, "reaped process ", 0) >= 0)
 		return;
 	if (report->is_killed && (report->killed_anon_bytes < 0 || report->killed_shmem_bytes < 0))
 		read_killed_figures(report, line);

@@ -1266,19 +1266,25 @@ SENTENCE(signal_9_restart, "always",
 SENTENCE(signal_9_victim, "always",
 		 "The kernel takes whichever process is largest by its count. The statement that it ran need not be to blame.", NULL)
 SENTENCE(no_shared, "a message",
-		 "The server did not start: the kernel refused its shared memory.", NULL)
+		 "The kernel refused the server its shared memory. So it did not start, or not again after a crash.", NULL)
 SENTENCE(no_shared_size, "the same, and its size is known",
-		 "The server did not start: the kernel refused its shared memory, {bytes}.", NULL)
+		 "The kernel refused the server its shared memory, {bytes}. So it did not start, or not again after a crash.", NULL)
 SENTENCE(no_shared_why, "always",
 		 "The server asks for all of it at once. Most of it is shared_buffers. The kernel refuses where memory and swap space do not suffice for that, or too few huge pages are free with huge_pages = on.", NULL)
 SENTENCE(no_shared_help, "what to do",
-		 "Lower shared_buffers, or max_connections. postgres -C shared_memory_size says how much it asks for (from PostgreSQL 15 on), and HugePages_Free in /proc/meminfo how many huge pages are free.", NULL)
+		 "Lower shared_buffers, or max_connections. postgres -C shared_memory_size says how much it asks for (from PostgreSQL 15 on). Free huge pages are HugePages_Free less HugePages_Rsvd in /proc/meminfo.", NULL)
 SENTENCE(unit_killed, "a message of systemd",
 		 "The kernel ended a process of the service {name} for want of memory, says systemd.", NULL)
+SENTENCE(unit_killed_open, "the same, and it is not said who did it",
+		 "A process of the service {name} was ended for want of memory, by the kernel or by systemd-oomd, says systemd.", NULL)
+SENTENCE(unit_killed_oomd, "the same, and it was systemd-oomd",
+		 "systemd-oomd ended the service {name}, as memory was short. The kernel has no report of that: journalctl -u systemd-oomd.", NULL)
+SENTENCE(unit_killed_oomd_help, "the same, and what to do",
+		 "With ManagedOOMPreference=avoid in the service, systemd-oomd takes others first. Lower what the server may take, too: work_mem, max_connections, shared_buffers.", NULL)
 SENTENCE(unit_killed_ask, "there is no report of the kernel",
-		 "Not decided: which process, and who held the memory. The kernel's report tells both: journalctl -k.", NULL)
+		 "Not decided: which process, and who held the memory. If it was the kernel, its report tells both: journalctl -k.", NULL)
 SENTENCE(unit_killed_all, "always",
-		 "systemd then stops the whole service, with OOMPolicy=stop, which is its default.", NULL)
+		 "After the kernel has ended one process, systemd stops the whole service, with OOMPolicy=stop, which is its default.", NULL)
 SENTENCE(unit_killed_help, "what to do",
 		 "With OOMPolicy=continue in the service, PostgreSQL itself restarts what must be restarted.", NULL)
 

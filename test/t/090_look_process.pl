@@ -194,7 +194,7 @@ my $with_threads;
 for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
 {
 	$with_threads = look_at($pid);
-	last if $with_threads->{text} =~ /threads/;
+	last if $with_threads->{text} =~ /has 4 threads/;
 	select(undef, undef, undef, 0.1);
 }
 like($with_threads->{text}, qr/The process has 4 threads, /, 'of a process with threads that is said');
