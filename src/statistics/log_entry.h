@@ -35,8 +35,8 @@ typedef struct PlhLogEntry
 {
 	PlhLogSeverity severity;
 	PlhTextSpan text;			/* the message, or the whole line */
-	PlhTextSpan detail;			/* of csvlog and jsonlog, as the next
-								 * three; else empty */
+	PlhTextSpan detail;			/* of csvlog and jsonlog, as the next three;
+								 * else empty */
 	PlhTextSpan hint;
 	PlhTextSpan context;
 	PlhTextSpan statement;

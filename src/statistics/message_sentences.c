@@ -69,6 +69,7 @@ static void
 say_no_memory(PlhSaid *said, const PlhMemoryMessage *message)
 {
 	bool		is_large = signed_bytes(message->bytes) >= LARGE_REQUEST;
+
 	/* who asked for little is not who holds much */
 	const PlhFamily *family = is_large ? plh_family_of(message->context) : NULL;
 	const PlhFields fields = {

@@ -351,7 +351,11 @@ plh_oom_report_take(PlhOomReport *report, PlhTextSpan line)
 	if (read_begin(report, line) || read_usage(report, line) || read_constraint(report, line) ||
 		read_killed(report, line) || read_head(report, line))
 		return;
-	/* what a process has left after its memory was taken away is not what it had */
+
+	/*
+	 * what a process has left after its memory was taken away is not what it
+	 * had
+	 */
 	if (plh_text_span_find(line, "reaped process ", 0) >= 0)
 		return;
 	if (report->is_killed && (report->killed_anon_bytes < 0 || report->killed_shmem_bytes < 0))

@@ -53,13 +53,13 @@ Pg_magic_func(void)
 	return &magic;
 }
 
-const int *
+const int  *
 pg_finfo_leak_plainly(void)
 {
 	return &api_version;
 }
 
-const int *
+const int  *
 pg_finfo_fill_cache(void)
 {
 	return &api_version;

@@ -90,6 +90,7 @@ isnt($look->{process}{malloc_bytes}, undef, 'and so is malloc');
 cmp_ok($look->{process}{stopped_us}, '>', 0, 'it is told how long the process stood still');
 like($look->{text}, qr/^Nothing points to .* of its memory: no code can use it/m, 'what is lost is said');
 like($look->{text}, qr/^\S+ \S+: \d+ chunks in "CacheMemoryContext", each of 4096 bytes/m, 'and its kind');
+like($look->{text}, qr/^\d+ bytes: others\.$/m, 'and how little is left');
 $session->quit;
 
 # What can be reached has a holder, and statistics are those of the server itself.
