@@ -35,8 +35,9 @@
 #define POLL_MS 100
 
 /*
- * A process that was told to leave is gone in no time, unless it hangs in the kernel, as on a network file
- * system: it is looked after this often, in ever longer pauses up to this, and then left for later.
+ * A process that was told to leave is gone in no time, unless it hangs in the kernel, as on a
+ * network file system: it is looked after this often, in ever longer pauses up to this, and then
+ * left for later.
  */
 #define REAP_TRIES 100
 #define REAP_PAUSE_US 10000

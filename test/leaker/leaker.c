@@ -31,6 +31,7 @@ PG_FUNCTION_INFO_V1(allocate_and_reset);
 PG_FUNCTION_INFO_V1(fill_cache_once);
 PG_FUNCTION_INFO_V1(allocate_in_critical_section);
 PG_FUNCTION_INFO_V1(hold_in_list);
+PG_FUNCTION_INFO_V1(hold_on_stack);
 PG_FUNCTION_INFO_V1(hold_in_table);
 PG_FUNCTION_INFO_V1(hold_by_other_pointers);
 PG_FUNCTION_INFO_V1(forget_all);
@@ -387,6 +388,27 @@ hold_by_other_pointers(PG_FUNCTION_ARGS)
 	held_inside = (char *) MemoryContextAllocZero(TopMemoryContext, bytes) + bytes / 2;
 	held_tagged = (uint64) MemoryContextAllocZero(TopMemoryContext, bytes) | 5 |
 		UINT64CONST(0xFFF8) << 48;
+	PG_RETURN_VOID();
+}
+
+/* hold_on_stack(bytes int, times bigint): a list that only this call has, until it is cancelled */
+Datum
+hold_on_stack(PG_FUNCTION_ARGS)
+{
+	void	  **volatile list = NULL;
+
+	for (int64 i = 0; i < PG_GETARG_INT64(1); i++)
+	{
+		void	  **chunk = MemoryContextAllocZero(TopMemoryContext, PG_GETARG_INT32(0));
+
+		*chunk = list;
+		list = chunk;
+	}
+	for (;;)
+	{
+		CHECK_FOR_INTERRUPTS();
+		pg_usleep(1000);
+	}
 	PG_RETURN_VOID();
 }
 

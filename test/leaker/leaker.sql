@@ -26,6 +26,8 @@ CREATE FUNCTION fill_cache_once(bytes int, times bigint) RETURNS void
     AS :'leaker' LANGUAGE C STRICT;
 CREATE FUNCTION allocate_in_critical_section(bytes int, times bigint)
     RETURNS void AS :'leaker' LANGUAGE C STRICT;
+CREATE FUNCTION hold_on_stack(bytes int, times bigint) RETURNS void
+    AS :'leaker' LANGUAGE C STRICT;
 CREATE FUNCTION hold_chunk(bytes int) RETURNS void
     AS :'leaker' LANGUAGE C STRICT;
 CREATE FUNCTION release_chunk() RETURNS void

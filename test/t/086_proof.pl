@@ -173,6 +173,22 @@ eval { $session->quit };
 is($node->safe_psql('postgres', "SET pg_leakhunt.sample_interval = 1; SELECT leak_top(200, 3000); SELECT lost_chunks FROM pg_leakhunt_proof(pg_backend_pid()) WHERE site LIKE 'leaking_top%'"),
 	"\n3000", 'a session proves itself');
 
+# What only a function that runs has is held by the stack, and lost when that is over.
+$session = $node->background_psql('postgres', on_error_stop => 0);
+$pid = session_pid($session);
+$session->query_safe('SET pg_leakhunt.sample_interval = 1');
+$session->query_until(qr//, "SELECT hold_on_stack(500, 3000);\n");
+ok($node->poll_query_until('postgres', "SELECT sum(live_count) = 3000 FROM pg_leakhunt_report($pid) WHERE site LIKE 'hold_on_stack%'"),
+	'a function has a list');
+my @on_stack = split /\|/, proven_site($pid, 'hold_on_stack', 'TopMemoryContext');
+is($on_stack[2], '0', 'what it has is not lost');
+is($on_stack[5], 'the stack', 'but held by the stack');
+$node->safe_psql('postgres', "SELECT pg_cancel_backend($pid)");
+ok($node->poll_query_until('postgres', "SELECT state = 'idle' FROM pg_stat_activity WHERE pid = $pid"), 'it is cancelled');
+@on_stack = split /\|/, proven_site($pid, 'hold_on_stack', 'TopMemoryContext');
+cmp_ok($on_stack[2], '>=', 2990, 'then it is lost');
+eval { $session->quit };
+
 # Nothing stays: no file of a process that is gone, and no child.
 $node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend'");
 is(join(' ', grep { /proof/ } map { s{.*/}{}r } glob(profile_directory($node) . '/*')), '', 'no proof stays');
