@@ -326,6 +326,15 @@ typedef struct Mapped
 	uint32		count;
 } Mapped;
 
+/* The size of the mapping of a block with that head: from glibc 2.43 on, less the header's. */
+static Size
+mapping_size(uint64 head)
+{
+	Size		size = head & ~FLAGS;
+
+	return size % PAGE == PAGE - HEADER_BYTES ? size + HEADER_BYTES : size;
+}
+
 /*
  * Add the mapping that begins at a page, if one does.  Returns its size; 0: none does.  Where the
  * block is aligned to more than others are, there is a header in front of it all the same.
@@ -334,7 +343,7 @@ static Size
 add_mapped(Walk *walk, const Region *page, Size limit)
 {
 	uint64		head = word_at(page, page->start + 8);
-	Size		size = head & ~FLAGS;
+	Size		size = mapping_size(head);
 	uintptr_t	end = page->start + size;
 	bool		is_known;
 	PlhHeapBlock block = {

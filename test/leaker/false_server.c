@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* As the server has them. */
-extern const char version[];
-extern uint64_t *TopMemoryContext;
+/* As the server has them, which shows them to its modules. */
+extern const char version[] __attribute__((visibility("default")));
+extern uint64_t *TopMemoryContext __attribute__((visibility("default")));
 
 const char	version[] = "postgres (PostgreSQL) " VERSION "\n";
 
