@@ -44,7 +44,8 @@ compare(PlhSaid *said, const PlhCountedProcess *counted, int count)
 	{
 		const PlhCountedProcess *first = first_of(counted, i);
 
-		if (first == NULL || !is_last_of(counted, count, i))
+		if (first == NULL || !is_last_of(counted, count, i) ||
+			!plh_statistics_sentences_are_comparable(first, &counted[i]))
 			continue;
 		part(said);
 		plh_statistics_sentences_compare(said, first, &counted[i]);

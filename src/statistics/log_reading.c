@@ -336,16 +336,29 @@ take_statistics(PlhLogReading *reading, const PlhLogEntry *entry)
 	return true;
 }
 
+/* Dots stand for lines that somebody has left out; a mail quotes them, too. */
+static bool
+is_left_out(PlhTextSpan line)
+{
+	PlhTextSpan text = plh_text_span_trim(line);
+
+	while (plh_text_span_skip(&text, ">"))
+		text = plh_text_span_trim(text);
+	return plh_text_span_is(text, "...") || plh_text_span_is(text, "[...]");
+}
+
 /* Statistics are over when so many lines of others have followed. */
 static void
-count_idle_line(PlhLogReading *reading)
+count_idle_line(PlhLogReading *reading, PlhTextSpan line)
 {
 	for (int i = 0; i < reading->kept; i++)
 	{
 		PlhStatistics *statistics = &reading->statistics[i];
 
-		if (statistics->is_open && ++statistics->idle_lines >= MOST_IDLE_LINES)
-			statistics->is_open = false;
+		if (!statistics->is_open)
+			continue;
+		statistics->is_cut |= is_left_out(line);
+		statistics->is_open = ++statistics->idle_lines < MOST_IDLE_LINES;
 	}
 }
 
@@ -431,7 +444,7 @@ take_line(void *arg, PlhTextSpan line)
 	entry = plh_log_entry_read(line, &reading->room);
 	if (take_statistics(reading, &entry))
 		return;
-	count_idle_line(reading);
+	count_idle_line(reading, entry.text);
 	plh_memory_message_take(&reading->messages, &entry);
 	join_failure(reading, &entry);
 	if (entry.severity == PLH_LOG_NONE)

@@ -189,6 +189,7 @@ read_detail(PlhMemoryMessage *message, PlhTextSpan detail)
 	if (message->kind == PLH_MESSAGE_OUT_OF_MEMORY && has(detail, "Cannot enlarge string buffer"))
 		message->kind = PLH_MESSAGE_STRING_TOO_LONG;
 	(void) number_behind(detail, "request of size ", &message->bytes);
+	message->of_dsa |= has(detail, "on DSA request of size ");
 	copy_quoted(message->context, sizeof(message->context), detail, "memory context \"");
 	if (message->kind == PLH_MESSAGE_SIGNAL_9 &&
 		plh_text_span_skip(&running, "Failed process was running: "))
@@ -235,7 +236,7 @@ is_same(const PlhMemoryMessage *left, const PlhMemoryMessage *right)
 {
 	return left->kind == right->kind && strcmp(left->context, right->context) == 0 &&
 		left->of_predicates == right->of_predicates &&
-		left->of_vacuum == right->of_vacuum && left->no_space == right->no_space &&
+		left->of_vacuum == right->of_vacuum && left->of_dsa == right->of_dsa && left->no_space == right->no_space &&
 		left->no_memory == right->no_memory && left->try_again == right->try_again &&
 		size_class(left) == size_class(right);
 }
@@ -341,7 +342,7 @@ take_bare(PlhMemoryMessages *messages, const PlhLogEntry *entry, bool is_of_last
 	bare.text = find_bare(entry->text);
 	if (bare.text.bytes > 0)
 		begin_message(messages, &bare, is_of_last);
-	else if (is_of_last && has(entry->text, "Failed on request of size "))
+	else if (is_of_last && has(entry->text, "request of size "))
 		read_detail(&messages->pending, entry->text);
 	else if (is_of_last)
 		read_hint(&messages->pending, entry->text);

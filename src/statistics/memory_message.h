@@ -43,6 +43,7 @@ typedef struct PlhMemoryMessage
 	bool		has_statistics; /* the process' own are in the text */
 	bool		of_predicates;	/* the table of predicate locks */
 	bool		of_vacuum;		/* it was vacuuming */
+	bool		of_dsa;			/* it asked for dynamic shared memory */
 	bool		by_kernel;		/* it says that the kernel did it */
 	bool		by_oomd;		/* or systemd-oomd */
 	char		context[PLH_MESSAGE_NAME_ROOM]; /* or kind of process, or

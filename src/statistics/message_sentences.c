@@ -65,6 +65,14 @@ say_invalid_size(PlhSaid *said, const PlhMemoryMessage *message)
 	say(said, PLH_SAYS_invalid_size_damaged);
 }
 
+/* What parallel queries share, which is not malloc's. */
+static void
+say_no_dsa(PlhSaid *said, const PlhMemoryMessage *message)
+{
+	PLH_LINE(said, true, no_dsa,.bytes = plh_words_size(signed_bytes(message->bytes)));
+	say_next(said, PLH_SAYS_no_dsa_help);
+}
+
 static void
 say_no_memory(PlhSaid *said, const PlhMemoryMessage *message)
 {
@@ -187,6 +195,8 @@ say_signal_9(PlhSaid *said, const PlhMemoryMessage *message, const PlhLogReading
 		say(said, PLH_SAYS_signal_9_ask);
 	say(said, PLH_SAYS_signal_9_restart);
 	say(said, PLH_SAYS_signal_9_victim);
+	if (reading->oom.killed_pid == 0)
+		say_next(said, PLH_SAYS_signal_9_help);
 }
 
 void
@@ -199,7 +209,10 @@ plh_message_sentences_say(PlhSaid *said, const PlhMemoryMessage *message,
 			say_invalid_size(said, message);
 			break;
 		case PLH_MESSAGE_OUT_OF_MEMORY:
-			say_no_memory(said, message);
+			if (message->of_dsa)
+				say_no_dsa(said, message);
+			else
+				say_no_memory(said, message);
 			break;
 		case PLH_MESSAGE_STRING_TOO_LONG:
 			PLH_LINE(said, true, string_too_long);
@@ -239,7 +252,7 @@ static void
 say_where(PlhSaid *said, const PlhOomReport *oom)
 {
 	if (!oom->of_group)
-		PLH_SAY(said, true, oom_machine);
+		say(said, oom->of_machine ? PLH_SAYS_oom_machine : PLH_SAYS_oom_where_open);
 	else if (oom->limit_bytes > 0)
 		PLH_SAY(said, true, oom_group_limit,.limit = plh_words_size(oom->limit_bytes));
 	else
@@ -326,8 +339,18 @@ say_others(PlhSaid *said, const PlhOomReport *oom)
 
 	if (others->processes > 0)
 		PLH_LINE(said, true, oom_others,.count = others->processes,
-				 .bytes = plh_words_size(others->rss_bytes),.name = others->largest_name,
+				 .bytes = plh_words_size(oom->tells_apart ? others->anon_bytes : others->rss_bytes),
+				 .name = others->largest_name,
 				 .most = plh_words_size(others->largest_bytes));
+}
+
+/* Who took most of it, if that was not the server, as far as the text tells; NULL: it may have. */
+static const char *
+blamed_other(const PlhOomReport *oom)
+{
+	if (oom->server.processes + oom->others.processes == 0)
+		return is_of_other(oom) ? oom->killed_name : NULL;
+	return oom->others.rss_bytes > oom->server.rss_bytes ? oom->others.largest_name : NULL;
 }
 
 /* Whose memory it was. */
@@ -336,18 +359,15 @@ say_blame(PlhSaid *said, const PlhOomReport *oom)
 {
 	int64		own = server_bytes(oom);
 	int64		shared = Max(oom->server.most_shmem_bytes, Max(oom->killed_shmem_bytes, 0));
+	const char *other = blamed_other(oom);
+	bool		has_table = oom->server.processes + oom->others.processes > 0;
 
-	if (oom->server.processes + oom->others.processes == 0)
-	{
-		if (is_of_other(oom))
-			PLH_LINE(said, true, oom_is_not_server,.name = oom->killed_name);
+	if (other != NULL && has_table)
+		PLH_LINE(said, true, oom_is_other,.name = other);
+	else if (other != NULL)
+		PLH_LINE(said, true, oom_is_not_server);
+	if (other != NULL || !has_table)
 		return;
-	}
-	if (oom->others.rss_bytes > oom->server.rss_bytes)
-	{
-		PLH_LINE(said, true, oom_is_other,.name = oom->others.largest_name);
-		return;
-	}
 	if (own < 0 || own + shared < oom->others.rss_bytes)
 	{
 		PLH_LINE(said, true, oom_open);
@@ -358,6 +378,21 @@ say_blame(PlhSaid *said, const PlhOomReport *oom)
 		say(said, PLH_SAYS_oom_one);
 	else
 		say(said, PLH_SAYS_oom_many);
+}
+
+/* What to do: about another program, or about the server, in its group or on its machine. */
+static void
+say_oom_help(PlhSaid *said, const PlhOomReport *oom)
+{
+	const char *other = blamed_other(oom);
+
+	if (other != NULL)
+		PLH_LINE(said, true, next,.next = PLH_PHRASE(true, oom_help_other,.name = other));
+	else if (!oom->of_group)
+		say_next(said, PLH_SAYS_oom_help);
+	else
+		say_next(said, oom->killed_shmem_bytes > oom->killed_anon_bytes ?
+				 PLH_SAYS_oom_help_shared : PLH_SAYS_oom_help_group);
 }
 
 void
@@ -373,9 +408,5 @@ plh_message_sentences_say_oom(PlhSaid *said, const PlhOomReport *oom)
 	say_server(said, oom);
 	say_others(said, oom);
 	say_blame(said, oom);
-	if (oom->server.processes + oom->others.processes == 0 && is_of_other(oom))
-		PLH_LINE(said, true, next,
-				 .next = PLH_PHRASE(true, oom_help_other,.name = oom->killed_name));
-	else
-		say_next(said, oom->of_group ? PLH_SAYS_oom_help_group : PLH_SAYS_oom_help);
+	say_oom_help(said, oom);
 }

@@ -146,15 +146,16 @@ static void
 add_process(PlhOomSum *to, const PlhOomColumns *columns, const int64 *figures, PlhTextSpan name)
 {
 	int64		rss = pages(column(figures, columns->rss));
+	int64		own = columns->rss_anon >= 0 ? pages(column(figures, columns->rss_anon)) : rss;
 
 	to->processes++;
 	to->rss_bytes = sum(to->rss_bytes, rss);
 	to->anon_bytes = sum(to->anon_bytes, pages(column(figures, columns->rss_anon)));
 	to->most_shmem_bytes = Max(to->most_shmem_bytes, pages(column(figures, columns->rss_shmem)));
 	to->swapped_bytes = sum(to->swapped_bytes, pages(column(figures, columns->swap)));
-	if (rss <= to->largest_bytes)
+	if (own <= to->largest_bytes)
 		return;
-	to->largest_bytes = rss;
+	to->largest_bytes = own;
 	to->largest_pid = column(figures, columns->tgid);
 	plh_text_span_copy(to->largest_name, sizeof(to->largest_name), name);
 }
@@ -273,6 +274,7 @@ read_constraint(PlhOomReport *report, PlhTextSpan line)
 		return false;
 	begin_if_new(report);
 	report->of_group |= plh_text_span_find(line, "CONSTRAINT_MEMCG", 0) >= 0;
+	report->of_machine |= plh_text_span_find(line, "CONSTRAINT_NONE", 0) >= 0;
 	if (group < 0)
 		return true;
 	name = plh_text_span_behind(line, group + strlen("oom_memcg="));
@@ -325,6 +327,7 @@ read_killed(PlhOomReport *report, PlhTextSpan line)
 		return false;
 	begin_if_new(report);
 	report->of_group |= plh_text_span_find(line, "emory cgroup out of memory", 0) >= 0;
+	report->of_machine |= plh_text_span_find(line, "Out of memory: Kill", 0) >= 0;
 	report->killed_pid = pid;
 	end = plh_text_span_find(rest, ")", 0);
 	if (end > 0)

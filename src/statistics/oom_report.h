@@ -32,7 +32,7 @@ typedef struct PlhOomSum
 	int64		anon_bytes;		/* of rss; if the table tells these apart */
 	int64		most_shmem_bytes;	/* of one process; the same */
 	int64		swapped_bytes;
-	int64		largest_bytes;	/* rss of one process */
+	int64		largest_bytes;	/* of one process: private, or rss */
 	int64		largest_pid;
 	char		largest_name[PLH_OOM_NAME_ROOM];
 } PlhOomSum;
@@ -42,6 +42,7 @@ typedef struct PlhOomReport
 	int64		count;			/* of reports in the text; this is the last */
 	bool		tells_apart;	/* the table has private and shared memory */
 	bool		has_no_head;	/* the table's begin is not there */
+	bool		of_machine;		/* it says that the machine was full */
 	bool		of_group;		/* a control group's limit was reached */
 	char		group[PLH_OOM_GROUP_ROOM];	/* its name; may be empty */
 	int64		usage_bytes;	/* of that group; 0: not said */

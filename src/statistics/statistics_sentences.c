@@ -83,11 +83,21 @@ has_less(const PlhStatistics *statistics)
 		statistics->grand_bytes / MISSING_PART;
 }
 
-/* Is its begin or its end not there? */
+/* The context that a server lists last, before its grand total, and always has. */
+static bool
+has_last_context(const PlhStatistics *statistics)
+{
+	for (int i = 0; i < statistics->name_count; i++)
+		if (strcmp(statistics->names[i].name, "ErrorContext") == 0)
+			return true;
+	return statistics->name_count == PLH_STATISTICS_NAMES;
+}
+
+/* Is its begin or its end not there?  Rows may have been chosen. */
 static bool
 is_cut(const PlhStatistics *statistics)
 {
-	bool		has_end = statistics->grand_bytes >= 0 || statistics->is_by_rows;
+	bool		has_end = statistics->grand_bytes >= 0 || has_last_context(statistics);
 
 	return !has_end || !statistics->has_top || statistics->is_cut;
 }
@@ -463,6 +473,20 @@ list_gains(const PlhCountedProcess *early, const PlhCountedProcess *late, int64 
 	return list.data;
 }
 
+static bool
+has_grown(const PlhCountedProcess *early, const PlhCountedProcess *late)
+{
+	return late->statistics->bytes - early->statistics->bytes >
+		early->statistics->bytes / GROWN_PART;
+}
+
+bool
+plh_statistics_sentences_are_comparable(const PlhCountedProcess *early,
+										const PlhCountedProcess *late)
+{
+	return has_grown(early, late) || (!is_cut(early->statistics) && !is_cut(late->statistics));
+}
+
 void
 plh_statistics_sentences_compare(PlhSaid *said, const PlhCountedProcess *early,
 								 const PlhCountedProcess *late)
@@ -476,7 +500,7 @@ plh_statistics_sentences_compare(PlhSaid *said, const PlhCountedProcess *early,
 		.growth = plh_words_size(growth)
 	};
 
-	if (growth <= early->statistics->bytes / GROWN_PART)
+	if (!has_grown(early, late))
 	{
 		plh_sentences_line(said, fields.pid != 0 ? PLH_SAYS_stats_not_grown :
 						   PLH_SAYS_stats_not_grown_of_one, true, &fields);

@@ -26,6 +26,10 @@ extern PlhCountedProcess plh_statistics_sentences_count(const PlhStatistics *sta
 extern void plh_statistics_sentences_say(PlhSaid *said, const PlhCountedProcess *counted,
 										 const PlhLogReading *reading);
 
+/* False: nothing has grown, but lines may be missing. */
+extern bool plh_statistics_sentences_are_comparable(const PlhCountedProcess *early,
+													const PlhCountedProcess *late);
+
 /* What a process has gained between two of its statistics, or of one that may be. */
 extern void plh_statistics_sentences_compare(PlhSaid *said, const PlhCountedProcess *early,
 											 const PlhCountedProcess *late);

@@ -1122,7 +1122,7 @@ PLURAL(stats_left_out, "a text has more than are kept",
 	   "The text has {count} more, which is left out here.",
 	   "The text has {count} more, which are left out here.", NULL, NULL)
 SENTENCE(stats_nothing, "a text has nothing of this",
-		 "The text has no statistics of memory contexts, and no message about memory that this reader knows.", NULL)
+		 "The text has no statistics of memory contexts, and no message about memory that this reader knows. It reads the server's log, in English (lc_messages = C), the kernel's, and rows of pg_backend_memory_contexts. A client or a container that was told no more has its cause there.", NULL)
 SENTENCE(stats_with_sites, "at the end",
 		 "With pg_leakhunt loaded, such a process is told with the functions and statements that allocated this, and since when it grows.", NULL)
 
@@ -1218,13 +1218,17 @@ SENTENCE(no_memory_see, "the text has statistics of that process",
 SENTENCE(no_memory_ask, "it has none",
 		 "Not decided: what held the memory. The server writes the statistics of the process in front of this message, but only to its standard error: look into that file, also where the log is csvlog or jsonlog.", NULL)
 SENTENCE(no_memory_limits, "what refused",
-		 "The kernel refuses memory because of vm.overcommit_memory = 2, a limit of the process (ulimit -v), or a full address space. A control group does not refuse: it kills.", NULL)
+		 "The kernel refuses memory because of vm.overcommit_memory = 2, a limit of the process (ulimit -v), or a full address space. A control group does not refuse: it kills. On a managed server, the provider may refuse by itself: see its events and its metrics of memory.", NULL)
 SENTENCE(no_memory_sum, "what to do",
 		 "If vm.overcommit_memory is 2, compare Committed_AS with CommitLimit in /proc/meminfo: all processes of the machine count.", NULL)
+SENTENCE(no_dsa, "the same, of dynamic shared memory",
+		 "out of memory: there was no room for {bytes} more in dynamic shared memory, which the processes of a parallel query share. malloc was not asked.", NULL)
+SENTENCE(no_dsa_help, "the same, and what to do",
+		 "Lower work_mem, or SET max_parallel_workers_per_gather = 0 for the statement. See whether /dev/shm is full, too.", NULL)
 SENTENCE(shared_table, "a message",
 		 "out of shared memory: the table of locks is full. Neither shared_buffers nor the machine's memory has anything to do with it.", NULL)
 SENTENCE(shared_table_size, "always",
-		 "It has room for max_locks_per_transaction locks for each of max_connections and max_prepared_transactions. All sessions share it, so one transaction may take more.", NULL)
+		 "It has room for max_locks_per_transaction locks for each of max_connections and max_prepared_transactions. All sessions share it, so one transaction may take more than its part.", NULL)
 SENTENCE(shared_table_predicates, "it was that of predicate locks",
 		 "out of shared memory: the table of predicate locks, of transactions that are SERIALIZABLE, is full. Neither shared_buffers nor the machine's memory has anything to do with it.", NULL)
 SENTENCE(shared_table_ask, "which transaction it was",
@@ -1242,7 +1246,7 @@ SENTENCE(segment_refused, "the reason was that there is no memory",
 SENTENCE(segment_size, "always",
 		 "A parallel hash join needs work_mem times hash_mem_multiplier there, for each worker and for the leader, and half of that again while its table grows. All statements that run at once share the room.", NULL)
 SENTENCE(segment_help, "what to do",
-		 "Make /dev/shm larger than {bytes} times the number of such statements that run at once: docker run --shm-size, or in Kubernetes an emptyDir with medium Memory at /dev/shm. It counts as memory of the container.", NULL)
+		 "Make /dev/shm as large as all such statements that run at once need: begin with 1 GB. That is docker run --shm-size=1g, or in Kubernetes an emptyDir with medium Memory at /dev/shm. It counts as memory of the container.", NULL)
 SENTENCE(segment_or, "the same without a change of the machine",
 		 "Or lower work_mem, or SET max_parallel_workers_per_gather = 0 for the statement.", NULL)
 SENTENCE(fork, "a message",
@@ -1260,7 +1264,9 @@ SENTENCE(signal_9, "a message",
 SENTENCE(signal_9_kernel, "a report of the kernel on this process is in the text",
 		 "The kernel did so for want of memory: its report is below.", NULL)
 SENTENCE(signal_9_ask, "there is none",
-		 "Not decided: mostly the kernel does so for want of memory, but an administrator or a container's runtime can as well. Ask the kernel: dmesg -T | grep -i 'killed process', or journalctl -k. In a container, see oom_kill in memory.events.", NULL)
+		 "Not decided: mostly the kernel does so for want of memory, but an administrator or a container's runtime can as well.", NULL)
+SENTENCE(signal_9_help, "there is no report of the kernel, and what to do",
+		 "Ask the kernel: journalctl -k, or dmesg -T | grep -i 'killed process'. In a container, see oom_kill in memory.events. On a managed server, see the provider's events and its metrics of memory.", NULL)
 SENTENCE(signal_9_restart, "always",
 		 "The server then ends all sessions, and recovers: what others held is gone, too.", NULL)
 SENTENCE(signal_9_victim, "always",
@@ -1286,7 +1292,7 @@ SENTENCE(unit_killed_ask, "there is no report of the kernel",
 SENTENCE(unit_killed_all, "always",
 		 "After the kernel has ended one process, systemd stops the whole service, with OOMPolicy=stop, which is its default.", NULL)
 SENTENCE(unit_killed_help, "what to do",
-		 "With OOMPolicy=continue in the service, PostgreSQL itself restarts what must be restarted.", NULL)
+		 "See who held the memory: journalctl -k | pg_leakhunt_look --log -. With OOMPolicy=continue in the service, PostgreSQL itself restarts what must be restarted.", NULL)
 
 SECTION("A text: reports of the kernel")
 PLURAL(oom, "each text with reports",
@@ -1298,6 +1304,8 @@ SENTENCE(oom_group_limit, "the same, and the limit is known",
 		 "A control group had reached its limit of {limit}, not the machine.", NULL)
 SENTENCE(oom_group_name, "the name of the group is known", "It is {name}.", NULL)
 SENTENCE(oom_machine, "no group was", "The machine had no memory left.", NULL)
+SENTENCE(oom_where_open, "the text does not tell",
+		 "Not decided: whether the machine had no memory left, or a control group. The lines before and after the table tell.", NULL)
 SENTENCE(oom_killed, "it is known who was killed, and what it had",
 		 "It killed {name}, process {pid}, which had {bytes} of private memory and had touched {total} of shared memory.", NULL)
 SENTENCE(oom_killed_only, "the same, and its shared memory is not told",
@@ -1325,8 +1333,8 @@ SENTENCE(oom_is_other, "most was that of others",
 		 "Most of it was not PostgreSQL's: look at {name} first.", NULL)
 SENTENCE(oom_is_not_server, "there is no table, and it was not PostgreSQL that was killed",
 		 "The kernel takes whoever is largest by its count. Not decided: what PostgreSQL had. The whole report has a table of all processes.", NULL)
-SENTENCE(oom_help_other, "the same, and what to do",
-		 "See why {name} was that large, and read the whole report: journalctl -k.", NULL)
+SENTENCE(oom_help_other, "what to do where it was not PostgreSQL",
+		 "See why {name} was that large, and limit it or let it run elsewhere. journalctl -k has the whole report.", NULL)
 SENTENCE(oom_open, "that is not known",
 		 "Not decided: how much of it was PostgreSQL's own. See Pss in /proc/PID/smaps_rollup of each process, before it happens again.", NULL)
 SENTENCE(oom_one, "one process of the server had half of its private memory",
@@ -1334,6 +1342,8 @@ SENTENCE(oom_one, "one process of the server had half of its private memory",
 SENTENCE(oom_many, "none had",
 		 "No single process had most of that: look at how many sessions there are, and how large each becomes.", NULL)
 SENTENCE(oom_help, "what to do",
-		 "Lower work_mem, max_connections or shared_buffers, or give it more memory. On a machine of its own, vm.overcommit_memory = 2 turns such kills into errors of one statement.", NULL)
+		 "Lower work_mem, max_connections or shared_buffers, or give the machine more memory. On a machine of its own, vm.overcommit_memory = 2 turns such kills into errors of one statement.", NULL)
+SENTENCE(oom_help_shared, "the same, of a group, where most was shared memory",
+		 "Lower shared_buffers, see what is in /dev/shm, or raise the limit. Both count within it.", NULL)
 SENTENCE(oom_help_group, "the same, of a group",
 		 "Lower work_mem, max_connections or shared_buffers, or raise the limit. shared_buffers and /dev/shm count within it.", NULL)
