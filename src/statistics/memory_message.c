@@ -236,7 +236,8 @@ is_same(const PlhMemoryMessage *left, const PlhMemoryMessage *right)
 {
 	return left->kind == right->kind && strcmp(left->context, right->context) == 0 &&
 		left->of_predicates == right->of_predicates &&
-		left->of_vacuum == right->of_vacuum && left->of_dsa == right->of_dsa && left->no_space == right->no_space &&
+		left->of_vacuum == right->of_vacuum && left->of_dsa == right->of_dsa &&
+		left->no_space == right->no_space &&
 		left->no_memory == right->no_memory && left->try_again == right->try_again &&
 		size_class(left) == size_class(right);
 }
