@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include "heap/heap_arenas.h"
+#include "heap/heap_fault.h"
 #include "heap/heap_malloc.h"
 #include "heap/heap_malloc_lists.h"
 #include "heap/heap.h"
@@ -335,6 +336,16 @@ mapping_size(uint64 head)
 	return size % PAGE == PAGE - HEADER_BYTES ? size + HEADER_BYTES : size;
 }
 
+/* The words at the begin of a page.  False: it can't be read, as the guard page of a stack. */
+static bool
+read_begin(const Region *page, uint64 words[2])
+{
+	if (!PLH_HEAP_FAULT_NONE())
+		return false;
+	memcpy(words, page->bytes, 2 * sizeof(uint64));
+	return true;
+}
+
 /*
  * Add the mapping that begins at a page, if one does.  Returns its size; 0: none does.  Where the
  * block is aligned to more than others are, there is a header in front of it all the same.
@@ -342,7 +353,9 @@ mapping_size(uint64 head)
 static Size
 add_mapped(Walk *walk, const Region *page, Size limit)
 {
-	uint64		head = word_at(page, page->start + 8);
+	uint64		words[2] = {1, 0};
+	bool		is_readable = read_begin(page, words);
+	uint64		head = words[1];
 	Size		size = mapping_size(head);
 	uintptr_t	end = page->start + size;
 	bool		is_known;
@@ -352,7 +365,7 @@ add_mapped(Walk *walk, const Region *page, Size limit)
 	};
 	const PlhHeapBlock *added;
 
-	if (word_at(page, page->start) != 0 || (head & FLAGS) != IS_MAPPED || size == 0 ||
+	if (!is_readable || words[0] != 0 || (head & FLAGS) != IS_MAPPED || size == 0 ||
 		size % PAGE != 0 || size > limit || !look_for_known(walk, page->start, end, &is_known))
 		return 0;
 	if (is_known)
@@ -403,6 +416,7 @@ walk_mapped(Walk *walk)
 	uint32		blocks = walk->index->count;
 	Mapped		mapped = {0};
 
+	plh_heap_fault_catch();
 	for (uint32 i = 0; i < memory->count; i++)
 	{
 		const PlhHeapSegment *segment = &memory->segments[i];
@@ -412,6 +426,7 @@ walk_mapped(Walk *walk)
 			end_of_region(walk, segment->start) == 0)
 			look_for_mapped(walk, segment, &mapped);
 	}
+	plh_heap_fault_release();
 	if (mapped.bytes != walk->arenas.mapped_bytes ||
 		(mapped.count != walk->arenas.mapped_counts[0] &&
 		 mapped.count != walk->arenas.mapped_counts[1]))

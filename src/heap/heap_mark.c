@@ -4,10 +4,8 @@
  */
 #include "postgres.h"
 
-#include <setjmp.h>
-#include <signal.h>
-
 #include "heap/heap.h"
+#include "heap/heap_fault.h"
 #include "heap/heap_mark.h"
 
 #define PAGE ((Size) 4096)
@@ -15,15 +13,6 @@
 /* Room for chunks that wait, as a part of the bits of the index; at least so many. */
 #define WAITING_PART 8
 #define LEAST_WAITING 65536
-
-/* Where a page can't be read; there is one mark in a process. */
-static sigjmp_buf unreadable;
-
-static void
-leave_page(int signal_number)
-{
-	siglongjmp(unreadable, 1);
-}
 
 bool
 plh_heap_mark_start(PlhHeapMark *mark, PlhHeapContexts *contexts)
@@ -216,7 +205,7 @@ look_at_page(PlhHeapMark *mark, uintptr_t from, const char *bytes, Size length, 
 static bool
 try_page(PlhHeapMark *mark, uintptr_t from, const char *bytes, Size length, Size step)
 {
-	if (sigsetjmp(unreadable, 1) != 0)
+	if (!PLH_HEAP_FAULT_NONE())
 		return false;
 	look_at_page(mark, from, bytes, length, step);
 	return true;
@@ -229,8 +218,7 @@ plh_heap_mark_range(PlhHeapMark *mark, uintptr_t from, const char *bytes, Size l
 	Size		step = at_each_byte ? 1 : sizeof(uint64);
 	Size		at = at_each_byte ? 0 : TYPEALIGN(step, from) - from;
 
-	signal(SIGSEGV, leave_page);
-	signal(SIGBUS, leave_page);
+	plh_heap_fault_catch();
 	while (at < length && !mark->has_failed)
 	{
 		Size		rest = PAGE - (from + at) % PAGE;
@@ -244,6 +232,5 @@ plh_heap_mark_range(PlhHeapMark *mark, uintptr_t from, const char *bytes, Size l
 		}
 		at += rest;
 	}
-	signal(SIGSEGV, SIG_DFL);
-	signal(SIGBUS, SIG_DFL);
+	plh_heap_fault_release();
 }

@@ -28,6 +28,9 @@
 #define BY_NOBODY -1
 #define BY_VARIABLE -2
 
+/* MADV_GUARD_INSTALL, which older headers do not have. */
+#define MADV_GUARD 102
+
 /* How a word leads to a block. */
 typedef enum Way
 {
@@ -478,6 +481,23 @@ test_unknown(void)
 	free(kept);
 }
 
+/*
+ * A page within a mapping that can't be read: from Linux 6.13 on, glibc makes guard pages of stacks
+ * so.  Where the kernel has none, one of a mapping beside it does for that.
+ */
+static void
+test_guard_page(void)
+{
+	char	   *pages = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (pages == MAP_FAILED)
+		abort();
+	memset(pages, 0, 3 * 4096);
+	if (madvise(pages + 4096, 4096, MADV_GUARD) != 0)
+		(void) mprotect(pages + 4096, 4096, PROT_NONE);
+	check("a page that can't be read stops nothing");
+}
+
 int
 main(void)
 {
@@ -495,6 +515,7 @@ main(void)
 	for (int i = 0; i < rounds(2); i++)
 		test_random(i);
 	test_threads();
+	test_guard_page();
 	test_random(4711);
 	test_unknown();
 	return tests_end();
