@@ -23,7 +23,10 @@ plh_memory_message_name(PlhMessageKind kind)
 		[PLH_MESSAGE_FORK] = "could not fork",
 		[PLH_MESSAGE_SIGNAL_9] = "was terminated by signal 9",
 		[PLH_MESSAGE_NO_SHARED] = "could not map anonymous shared memory",
-		[PLH_MESSAGE_UNIT_KILLED] = "killed by the OOM killer"
+		[PLH_MESSAGE_UNIT_KILLED] = "killed by the OOM killer",
+		[PLH_MESSAGE_CONTAINER_KILLED] = "OOMKilled",
+		[PLH_MESSAGE_VICTIM] = "terminating connection because of crash of another server process",
+		[PLH_MESSAGE_CLIENT] = "out of memory for query result"
 	};
 
 	return names[kind];
@@ -154,12 +157,29 @@ read_unit(PlhMemoryMessage *message, PlhTextSpan text)
 	return true;
 }
 
+/* Words of others than the server: a client has the result, a container the limit. */
+static bool
+read_of_others(PlhMemoryMessage *message, PlhTextSpan text)
+{
+	if (has(text, "out of memory for query result") ||
+		has(text, "Ran out of memory retrieving query results") ||
+		has(text, "OutOfMemoryError: Java heap space"))
+		message->kind = PLH_MESSAGE_CLIENT;
+	else if (has(text, "OOMKilled"))
+		message->kind = PLH_MESSAGE_CONTAINER_KILLED;
+	else if (has(text, "terminating connection because of crash of another server process"))
+		message->kind = PLH_MESSAGE_VICTIM;
+	return message->kind != PLH_MESSAGE_NONE;
+}
+
 /* Find out which message it is, and its figures. */
 static bool
 read_message(PlhMemoryMessage *message, PlhTextSpan text)
 {
 	memset(message, 0, sizeof(*message));
 	message->count = 1;
+	if (read_of_others(message, text))
+		return true;
 	if (number_behind(text, "invalid memory alloc request size ", &message->bytes))
 		message->kind = PLH_MESSAGE_INVALID_SIZE;
 	else if (plh_text_span_begins(text, "out of shared memory"))
@@ -311,6 +331,9 @@ find_bare(PlhTextSpan line)
 	static const char *const words[] = {
 		"invalid memory alloc request size ", "out of shared memory",
 		"could not resize shared memory segment", "could not map anonymous shared memory",
+		"out of memory for query result", "Ran out of memory retrieving query results",
+		"OutOfMemoryError: Java heap space", "OOMKilled",
+		"terminating connection because of crash of another server process",
 		"string buffer exceeds maximum allowed length"
 	};
 	PlhTextSpan text = plh_text_span_trim(line);

@@ -21,7 +21,10 @@ typedef enum PlhMessageKind
 	PLH_MESSAGE_FORK,			/* could not fork */
 	PLH_MESSAGE_SIGNAL_9,		/* terminated by signal 9 */
 	PLH_MESSAGE_NO_SHARED,		/* could not map anonymous shared memory */
-	PLH_MESSAGE_UNIT_KILLED		/* systemd's, of a service */
+	PLH_MESSAGE_UNIT_KILLED,	/* systemd's, of a service */
+	PLH_MESSAGE_CONTAINER_KILLED,	/* Kubernetes', of a container */
+	PLH_MESSAGE_VICTIM,			/* another process has crashed */
+	PLH_MESSAGE_CLIENT			/* a client has no memory left */
 } PlhMessageKind;
 
 /* No value is as long as this. */

@@ -236,6 +236,18 @@ plh_message_sentences_say(PlhSaid *said, const PlhMemoryMessage *message,
 		case PLH_MESSAGE_UNIT_KILLED:
 			say_unit_killed(said, message, reading);
 			return;
+		case PLH_MESSAGE_CONTAINER_KILLED:
+			PLH_LINE(said, true, container_killed);
+			say_next(said, PLH_SAYS_container_killed_help);
+			break;
+		case PLH_MESSAGE_VICTIM:
+			PLH_LINE(said, true, victim);
+			say_next(said, PLH_SAYS_victim_help);
+			break;
+		case PLH_MESSAGE_CLIENT:
+			PLH_LINE(said, true, client);
+			say_next(said, PLH_SAYS_client_help);
+			break;
 		case PLH_MESSAGE_NONE:
 			return;
 	}

@@ -1122,7 +1122,7 @@ PLURAL(stats_left_out, "a text has more than are kept",
 	   "The text has {count} more, which is left out here.",
 	   "The text has {count} more, which are left out here.", NULL, NULL)
 SENTENCE(stats_nothing, "a text has nothing of this",
-		 "The text has no statistics of memory contexts, and no message about memory that this reader knows. It reads the server's log, in English (lc_messages = C), the kernel's, and rows of pg_backend_memory_contexts. A client or a container that was told no more has its cause there.", NULL)
+		 "The text has no statistics of memory contexts, and no message about memory that this reader knows. It reads the server's log, in English (lc_messages = C), the kernel's, and rows of pg_backend_memory_contexts.", NULL)
 SENTENCE(stats_with_sites, "at the end",
 		 "With pg_leakhunt loaded, such a process is told with the functions and statements that allocated this, and since when it grows.", NULL)
 
@@ -1293,6 +1293,18 @@ SENTENCE(unit_killed_all, "always",
 		 "After the kernel has ended one process, systemd stops the whole service, with OOMPolicy=stop, which is its default.", NULL)
 SENTENCE(unit_killed_help, "what to do",
 		 "See who held the memory: journalctl -k | pg_leakhunt_look --log -. With OOMPolicy=continue in the service, PostgreSQL itself restarts what must be restarted.", NULL)
+SENTENCE(container_killed, "Kubernetes says that a container was OOMKilled",
+		 "The kernel ended a process of a container for want of memory: the container had reached its limit, or the node was full.", NULL)
+SENTENCE(container_killed_help, "the same, and what to do",
+		 "See the kernel's report on the node: journalctl -k. kubectl describe pod has the limit, within which shared_buffers and /dev/shm count.", NULL)
+SENTENCE(victim, "a message to the other sessions",
+		 "The server ended this session because another of its processes had crashed. The session is not to blame.", NULL)
+SENTENCE(victim_help, "the same, and what to do",
+		 "Look in the server's log for \"was terminated by signal\": that line has the process. If it was signal 9, the kernel's log has the reason.", NULL)
+SENTENCE(client, "a message of a client",
+		 "The client ran out of memory, not the server: it reads a result as a whole.", NULL)
+SENTENCE(client_help, "the same, and what to do",
+		 "Let it read in parts: FETCH_COUNT in psql, setFetchSize without autocommit in JDBC, a named cursor in psycopg.", NULL)
 
 SECTION("A text: reports of the kernel")
 PLURAL(oom, "each text with reports",
