@@ -20,6 +20,8 @@ plan skip_all => "there is no psycopg2 for the system's python3"
   if system("/usr/bin/python3 -c 'import psycopg2' 2>/dev/null") != 0;
 my $node = new_server('main', <<'CONF');
 max_connections = 250
+# a worker that comes between two questions has rows of its own
+autovacuum = off
 pg_leakhunt.sample_interval = '16kB'
 password_encryption = 'scram-sha-256'
 CONF
