@@ -21,9 +21,12 @@
 #define LIST_ELEMENTS 16
 #define LIST_BYTES 24
 
-/* A hash table: eight words, of which the seventh is its context, then its name's address. */
-#define TABLE_CONTEXT 48
-#define TABLE_NAME 56
+/*
+ * A hash table: its context is the seventh word until 18, and one beside that in later releases;
+ * its name's address follows.
+ */
+#define TABLE_FIRST_CONTEXT 32
+#define TABLE_LAST_CONTEXT 64
 #define TABLE_BYTES 80
 
 typedef struct Content
@@ -91,23 +94,31 @@ is_list(const PlhHeapTags *tags, const Content *content)
 		half_word_of(content, LIST_ROOM) < (1 << 28) && elements % 8 == 0 && elements != 0;
 }
 
+/* The text within a chunk that an address leads to, behind a table. */
+static bool
+read_table_name(const Content *content, uint64 name, PlhHeapLook *look)
+{
+	if (name < content->address + TABLE_LAST_CONTEXT || name >= content->address + content->length)
+		return false;
+	look->text = content->bytes + (name - content->address);
+	look->text_bytes = printable_bytes(look->text, content->address + content->length - name);
+	return look->text_bytes > 0;
+}
+
 /* Its name stands behind it in the same chunk. */
 static bool
 is_hash_table(const PlhHeapContexts *contexts, const PlhHeapChunk *chunk, const Content *content,
 			  PlhHeapLook *look)
 {
-	uint64		name;
+	const PlhHeapContext *context = &contexts->list[chunk->block->context];
 
-	if (content->length < TABLE_BYTES ||
-		contexts->list[chunk->block->context].flags & PLH_HEAP_MALLOC ||
-		word_of(content, TABLE_CONTEXT) != contexts->list[chunk->block->context].address)
+	if (content->length < TABLE_BYTES || context->flags & PLH_HEAP_MALLOC)
 		return false;
-	name = word_of(content, TABLE_NAME);
-	if (name < content->address + TABLE_BYTES || name >= content->address + content->length)
-		return false;
-	look->text = content->bytes + (name - content->address);
-	look->text_bytes = printable_bytes(look->text, content->address + content->length - name);
-	return look->text_bytes > 0;
+	for (int at = TABLE_FIRST_CONTEXT; at <= TABLE_LAST_CONTEXT; at += sizeof(uint64))
+		if (word_of(content, at) == context->address &&
+			read_table_name(content, word_of(content, at + sizeof(uint64)), look))
+			return true;
+	return false;
 }
 
 static bool
