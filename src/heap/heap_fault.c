@@ -30,3 +30,18 @@ plh_heap_fault_release(void)
 	signal(SIGSEGV, SIG_DFL);
 	signal(SIGBUS, SIG_DFL);
 }
+
+bool
+plh_heap_fault_can_read(const char *byte)
+{
+	volatile bool is_read = false;
+
+	plh_heap_fault_catch();
+	if (PLH_HEAP_FAULT_NONE())
+	{
+		(void) *(const volatile char *) byte;
+		is_read = true;
+	}
+	plh_heap_fault_release();
+	return is_read;
+}

@@ -16,4 +16,7 @@ extern sigjmp_buf plh_heap_fault_place;
 extern void plh_heap_fault_catch(void);
 extern void plh_heap_fault_release(void);
 
+/* Can the page be read that has this byte?  Catches faults by itself. */
+extern bool plh_heap_fault_can_read(const char *byte);
+
 #define PLH_HEAP_FAULT_NONE() (sigsetjmp(plh_heap_fault_place, 1) == 0)

@@ -10,6 +10,7 @@
  */
 #include "postgres.h"
 
+#include "heap/heap_fault.h"
 #include "heap/heap_malloc_lists.h"
 
 #define HEADER_BYTES 16
@@ -21,6 +22,8 @@
 #define CHUNK_BYTES_OF(list) (LEAST_CHUNK_BYTES + 16 * (Size) (list))
 
 #define KEY 8
+
+#define PAGE_BYTES 4096
 
 /* The variables of a thread are within this of its address. */
 #define THREAD_BYTES ((uintptr_t) 64 * 1024)
@@ -228,17 +231,24 @@ static uintptr_t
 find_description(Lists *lists, uintptr_t thread)
 {
 	uintptr_t	found = 0;
+	bool		is_readable = false;
 	uintptr_t	at;
 	uintptr_t	end;
 	const char *bytes = words_of_thread(lists->contexts->memory, thread, &at, &end);
 
 	if (bytes == NULL)
 		return 0;
-	for (; at + sizeof(uint64) <= end; at += sizeof(uint64), bytes += sizeof(uint64))
+	for (bool is_begin = true; at + sizeof(uint64) <= end;
+		 at += sizeof(uint64), bytes += sizeof(uint64), is_begin = false)
 	{
 		const Layout *layout;
 		uint64		word;
 
+		/* a guard page may lie within the same segment */
+		if (is_begin || at % PAGE_BYTES == 0)
+			is_readable = plh_heap_fault_can_read(bytes);
+		if (!is_readable)
+			continue;
 		memcpy(&word, bytes, sizeof(word));
 		if (word == found || !is_description(lists, word, &layout))
 			continue;
