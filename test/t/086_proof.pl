@@ -11,6 +11,10 @@ use Test::More;
 
 my $node = new_server('main');
 
+# So many chunks of a few thousand were held by old words in unused memory: up to 17 one, on 18 with
+# glibc 2.43 up to four, and up to eight on 19.
+my $by_chance = $node->pg_version >= 18 ? 10 : 1;
+
 # A session that has run these statements and is idle, and its pid.
 sub session_after
 {
@@ -69,9 +73,9 @@ for (@lost)
 	# old addresses in memory that nobody uses may hold some of them, or their contexts
 	my $lost = $after[0] - $before[0];
 	my $freed = $after[2] - $before[2];
-	ok($lost <= $count && $lost >= $count - 10, "$call is lost, each chunk of it") || diag("$lost of $count");
+	ok($lost <= $count && $lost >= $count - $by_chance, "$call is lost, each chunk of it") || diag("$lost of $count");
 	is($after[1] - $before[1], $lost * $bytes, "$call is lost, each byte of it");
-	ok($resettable ? $freed == $lost * $bytes : $freed <= 10 * $bytes,
+	ok($resettable ? $freed == $lost * $bytes : $freed <= ($by_chance - 1) * $bytes,
 		"$call can " . ($resettable ? 'be freed with its context' : 'be freed by nobody')) || diag("$freed");
 }
 is(proven_site($pid, 'leaking_in', 'leaker slab'), '3000|192000|3000|192000|192000|',
@@ -81,7 +85,7 @@ $session->quit;
 # A chunk whose requested size is a page has one at its start, whatever is before it.
 ($session, $pid) = session_after('SELECT leak_aligned(200, 50)');
 my @aligned = split /\|/, proven_site($pid, 'leak', 'TopMemoryContext');
-ok($aligned[0] == 50 && $aligned[2] >= 45 && $aligned[3] >= 0.9 * $aligned[1] && $aligned[4] == 0,
+ok($aligned[0] == 50 && $aligned[2] >= 51 - $by_chance && $aligned[3] >= $aligned[1] * $aligned[2] / 51 && ($by_chance > 1 || $aligned[3] == $aligned[1]) && $aligned[4] == 0,
 	'aligned chunks are lost, too, with what was allocated for them') || diag("@aligned");
 $session->quit;
 
@@ -100,7 +104,7 @@ for (@held)
 	$session->query_safe('SELECT forget_all()');
 	@rows = split /\n/, proven_site($pid, $function, 'TopMemoryContext');
 	# an old address may lead into the middle of what was held
-	is(scalar(grep { my @row = split /\|/; $row[2] > 0 && $row[4] == 0 } @rows), scalar(@rows), "$call is lost once it is forgotten");
+	is(scalar(grep { my @row = split /\|/; ($by_chance > 1 ? $row[2] > 0 : $row[2] == $row[0] && $row[3] == $row[1]) && $row[4] == 0 } @rows), scalar(@rows), "$call is lost once it is forgotten");
 	$session->quit;
 }
 
@@ -145,7 +149,8 @@ $small->quit;
 $session->query_safe($_) for ('SELECT leak_contexts(200, 75000)', 'SELECT pg_sleep(0.3)') x 2;
 $node->safe_psql('postgres', "SELECT count(*) FROM pg_leakhunt_proof($pid)");
 like($node->safe_psql('postgres', "SELECT explanation FROM pg_leakhunt_explain($pid)"),
-	qr/othing point(?:s|ed) to (?:1499[0-9][0-9]|150000) of these contexts: no code can use or delete those before the session ends\.\n/,
+	$by_chance > 1 ? qr/othing point(?:s|ed) to (?:1499[0-9][0-9]|150000) of these contexts: no code can use or delete those before the session ends\.\n/ :
+	qr/othing point(?:s|ed) to (?:149999|150000) of these contexts: no code can use or delete those before the session ends\.\n/,
 	'contexts that are lost as a whole are told');
 
 # Nobody sees what chunks say with redact, and who may not see the session sees nothing.
@@ -170,11 +175,11 @@ ok($node->poll_query_until('postgres', "SELECT coalesce(max(live_bytes), 0) > 10
 	'a statement is at work');
 my ($chunks, $lost) = split /\|/, $node->safe_psql('postgres',
 	"SELECT chunks, lost_chunks FROM pg_leakhunt_proof($pid) WHERE site LIKE 'leaking_top%'");
-cmp_ok($chunks - $lost, '<=', 20, 'in its middle all is lost but what it has just now');
+cmp_ok($chunks - $lost, '<=', 2 * $by_chance, 'in its middle all is lost but what it has just now');
 $node->safe_psql('postgres', "SELECT pg_terminate_backend($pid)");
 eval { $session->quit };
 my ($proves_itself) = $node->safe_psql('postgres', "SET pg_leakhunt.sample_interval = 1; SELECT leak_top(200, 3000); SELECT lost_chunks FROM pg_leakhunt_proof(pg_backend_pid()) WHERE site LIKE 'leaking_top%'") =~ /(\d+)/;
-ok($proves_itself <= 3000 && $proves_itself >= 2990, 'a session proves itself') || diag($proves_itself);
+ok($proves_itself <= 3000 && $proves_itself >= 3001 - $by_chance, 'a session proves itself') || diag($proves_itself);
 
 # What only a function that runs has is held by the stack, and lost when that is over.
 $session = $node->background_psql('postgres', on_error_stop => 0);
@@ -189,7 +194,7 @@ is($on_stack[5], 'the stack', 'but held by the stack');
 $node->safe_psql('postgres', "SELECT pg_cancel_backend($pid)");
 ok($node->poll_query_until('postgres', "SELECT state = 'idle' FROM pg_stat_activity WHERE pid = $pid"), 'it is cancelled');
 @on_stack = split /\|/, proven_site($pid, 'hold_on_stack', 'TopMemoryContext');
-cmp_ok($on_stack[2], '>=', 2990, 'then it is lost');
+cmp_ok($on_stack[2], '>=', 3000 - $by_chance, 'then it is lost');
 eval { $session->quit };
 
 # Nothing stays: no file of a process that is gone, and no child.
