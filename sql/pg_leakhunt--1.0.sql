@@ -637,6 +637,24 @@ LANGUAGE C CALLED ON NULL INPUT STABLE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pg_leakhunt_explain_contexts(text, text, bool) IS
 'Explains a text: statistics of memory contexts as any server from 9.6 on writes them (after "out of memory", by pg_log_backend_memory_contexts, by MemoryContextStats in gdb), rows of pg_backend_memory_contexts, messages of a log about memory, and the kernel''s report when it has killed a process. The text may be a whole log, in any form, or a part of it that somebody has pasted. Returns how much each process had, for what, what bounds that and what helps, what has grown between statistics of one process, what each message means, and what the text leaves open. Null if the text is null. With format json, an object for programs. With redact, statements have no literals.';
 
+CREATE FUNCTION pg_leakhunt_memory(
+    control_group text DEFAULT NULL,
+    -- columns/memory.def
+    OUT number int,
+    OUT part_of int,
+    OUT part text,
+    OUT title text,
+    OUT bytes bigint,
+    OUT share float8,
+    OUT processes int,
+    OUT detail text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_leakhunt_memory'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_memory(text) IS
+'Returns what the memory consists of that the server''s control group uses, or the machine, where none counts it: page cache, shared buffers, dynamic segments by owner, profiles, page tables, private memory by type of process and by what it is for, and then its limits. Parts of a row add up to it; what is not known is a row. Processes count their memory when it is called, or within 200 ms. With control_group, a name as in /proc/PID/cgroup, that of another group that the server''s files show. Only for roles with privileges of pg_read_all_stats.';
+
 CREATE FUNCTION _pg_leakhunt_metrics(
     -- columns/metrics.def
     OUT name text,

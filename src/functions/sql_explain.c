@@ -21,6 +21,7 @@
 #include "process/process.h"
 #include "process/profile_directory.h"
 #include "reader/baseline_file.h"
+#include "reader/control_group.h"
 #include "reader/database_text.h"
 #include "reader/redaction.h"
 #include "reader/server_activity.h"
@@ -249,16 +250,17 @@ plh_sql_explain_visit(bool sees_all, int pid, PlhExplainedVisitor visit, void *a
 	}
 }
 
-const PlhServerMemory *
-plh_sql_explain_memory(bool sees_all)
+PlhServerAccount *
+plh_sql_explain_account(bool sees_all, const char *group)
 {
 	PlhServerMemory *memory;
 
 	if (!sees_all)
 		return NULL;
 	memory = palloc(sizeof(PlhServerMemory));
-	plh_server_memory_read(memory, plh_profile_directory_path());
-	return memory;
+	plh_server_memory_read(memory, plh_profile_directory_path(), group);
+	return plh_server_account_begin(memory, group == NULL ||
+									plh_control_group_has_this_process(group));
 }
 
 /* The rows so far, and what they are made with. */
@@ -267,6 +269,7 @@ typedef struct Explaining
 	PlhRowSink	sink;
 	PlhSuppressions *suppressions;
 	bool		as_json;
+	PlhServerAccount *account;	/* of all processes, or NULL */
 	List	   *rows;			/* of PlhSummarized, with the text of the row */
 	const char *nameless[MOST_NAMELESS];	/* paths of binaries whose
 											 * functions are told without
@@ -315,6 +318,10 @@ explain(const PlhExplainedProcess *process, void *arg)
 	const char *text = explanation->text.text.data;
 	MemoryContext caller_context;
 	PlhSummarized *summarized;
+
+	if (explaining->account != NULL)
+		plh_server_account_add(explaining->account, process->pid, process->backend_type,
+							   process->application_name, process->image);
 
 	/* a text has how to get names behind those of all processes */
 	if (explaining->as_json)
@@ -380,8 +387,7 @@ put_rows(Explaining *explaining, bool of_server)
 
 	list_sort(explaining->rows, compare_rows);
 	if (of_server)
-		plh_server_summary_make(&summary, explaining->rows,
-								plh_sql_explain_memory(explaining->sink.sees_all));
+		plh_server_summary_make(&summary, explaining->rows, explaining->account);
 	if (of_server && !explaining->as_json)
 		put_row(explaining, 0, summary.text.data);
 	foreach(cell, explaining->rows)
@@ -406,7 +412,10 @@ put_explanations(FunctionCallInfo fcinfo)
 		return (Datum) 0;
 	explaining.suppressions = plh_sql_source_suppressions(fcinfo);
 	if (target.all)
+	{
+		explaining.account = plh_sql_explain_account(explaining.sink.sees_all, NULL);
 		plh_sql_explain_visit(explaining.sink.sees_all, 0, explain, &explaining);
+	}
 	else if (target.file != NULL)
 	{
 		dumped = plh_sql_explain_dumped(plh_sql_source_dump(target.file, false));

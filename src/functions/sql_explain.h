@@ -6,8 +6,8 @@
  */
 #pragma once
 
+#include "judge/server_account.h"
 #include "reader/dump_reader.h"
-#include "reader/server_memory.h"
 #include "telling/explained_process.h"
 
 /* A process that has that profile. */
@@ -25,5 +25,8 @@ typedef void (*PlhExplainedVisitor) (const PlhExplainedProcess *process, void *a
  */
 extern void plh_sql_explain_visit(bool sees_all, int pid, PlhExplainedVisitor visit, void *arg);
 
-/* What the server takes, in the current memory context; NULL: the caller does not see it all. */
-extern const PlhServerMemory *plh_sql_explain_memory(bool sees_all);
+/*
+ * The account of what the server takes, of now, in the current memory context, for that control
+ * group, or, if it is NULL, the server's; NULL: the caller does not see it all.
+ */
+extern PlhServerAccount *plh_sql_explain_account(bool sees_all, const char *group);

@@ -8,8 +8,11 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "nodes/pg_list.h"
 #include "storage/procsignal.h"
+#include "utils/timestamp.h"
 
+#include "base/clock.h"
 #include "functions/sql_access.h"
 #include "functions/sql_errand.h"
 #include "functions/sql_moment.h"
@@ -21,6 +24,9 @@
 /* It is waited for this long. */
 #define WAIT_US 200000
 
+/* Of all processes, those are not asked that have counted within this time. */
+#define RECENT_MS 1000
+
 /* May the caller look at it, and is there an answer to be seen? */
 static bool
 may_ask(int pid)
@@ -31,19 +37,75 @@ may_ask(int pid)
 		plh_sql_access_shows(plh_sql_access_sees_all(), image->header);
 }
 
+/* Ask a process to count.  Returns the number of the request; 0: there is nothing to wait for. */
+static uint32
+ask(int pid)
+{
+	uint32		request = plh_errands_ask(PLH_ERRAND_COUNT, pid);
+
+	if (request != 0 && pid == MyProcPid)
+	{
+		plh_upkeep_if_asked();
+		return 0;
+	}
+	return request != 0 && SendProcSignal(pid, PLH_DOORBELL, -1) == 0 ? request : 0;
+}
+
 void
 plh_sql_moment_of(int pid)
 {
-	uint32		request;
+	uint32		request = pid > 0 && may_ask(pid) ? ask(pid) : 0;
 	int64		result;
 
-	if (pid <= 0 || !may_ask(pid))
+	if (request != 0)
+		(void) plh_sql_errand_wait(PLH_ERRAND_COUNT, pid, request, WAIT_US, &result);
+}
+
+/* Those who were asked, and their requests. */
+typedef struct Asked
+{
+	MemoryContext memory;
+	List	   *pids;
+	List	   *requests;
+} Asked;
+
+/* PlhProfileVisitor: ask a process whose count is old. */
+static void
+ask_if_old(PlhProfileImage *image, void *arg)
+{
+	Asked	   *asked = arg;
+	int			pid = image->header->pid;
+	MemoryContext caller_context;
+	uint32		request;
+
+	if (!image->alive || !TimestampDifferenceExceeds(image->header->census_at,
+													 GetCurrentTimestamp(), RECENT_MS))
 		return;
-	request = plh_errands_ask(PLH_ERRAND_COUNT, pid);
+	request = ask(pid);
 	if (request == 0)
 		return;
-	if (pid == MyProcPid)
-		plh_upkeep_if_asked();
-	else if (SendProcSignal(pid, PLH_DOORBELL, -1) == 0)
-		(void) plh_sql_errand_wait(PLH_ERRAND_COUNT, pid, request, WAIT_US, &result);
+	caller_context = MemoryContextSwitchTo(asked->memory);
+	asked->pids = lappend_int(asked->pids, pid);
+	asked->requests = lappend_int(asked->requests, (int) request);
+	MemoryContextSwitchTo(caller_context);
+}
+
+void
+plh_sql_moment_of_all(void)
+{
+	Asked		asked = {.memory = CurrentMemoryContext};
+	int64		until_us;
+	ListCell   *pid;
+	ListCell   *request;
+
+	plh_sql_access_visit(plh_sql_access_sees_all(), 0, ask_if_old, &asked);
+	until_us = plh_clock_us(CLOCK_MONOTONIC) + WAIT_US;
+	forboth(pid, asked.pids, request, asked.requests)
+	{
+		int64		left_us = until_us - plh_clock_us(CLOCK_MONOTONIC);
+		int64		result;
+
+		(void) plh_sql_errand_wait(PLH_ERRAND_COUNT, lfirst_int(pid),
+								   (uint32) lfirst_int(request), left_us, &result);
+	}
 }

@@ -71,6 +71,7 @@ page_of_one(FunctionCallInfo fcinfo, const PlhTarget *target)
 typedef struct Adding
 {
 	PlhPageServer *server;
+	PlhServerAccount *account;	/* NULL: the caller does not see all */
 	PlhSymbols *symbols;
 	PlhSuppressions *suppressions;
 } Adding;
@@ -83,6 +84,9 @@ add_process(const PlhExplainedProcess *process, void *arg)
 
 	plh_page_server_add(adding->server, process,
 						explain(process, adding->symbols, adding->suppressions));
+	if (adding->account != NULL)
+		plh_server_account_add(adding->account, process->pid, process->backend_type,
+							   process->application_name, process->image);
 }
 
 static Datum
@@ -99,9 +103,9 @@ page_of_server(FunctionCallInfo fcinfo)
 										  GetCurrentTimestamp());
 	adding.symbols = plh_symbols_open();
 	adding.suppressions = plh_sql_source_suppressions(fcinfo);
+	adding.account = plh_sql_explain_account(plh_sql_access_sees_all(), NULL);
 	plh_sql_explain_visit(plh_sql_access_sees_all(), 0, add_process, &adding);
-	words = plh_page_server_words(adding.server,
-								  plh_sql_explain_memory(plh_sql_access_sees_all()));
+	words = plh_page_server_words(adding.server, adding.account);
 	statements = plh_statement_list_read(plh_sql_access_may_see);
 	plh_sql_kept_add_up(statements);
 	initStringInfo(&json);

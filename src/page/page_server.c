@@ -42,8 +42,7 @@ struct PlhPageServer
 	TimestampTz now;
 	MemoryContext memory;
 	List	   *processes;		/* of PlhSummarized, with a Row */
-	const PlhServerMemory *server_memory;	/* NULL: the reader does not see
-											 * it */
+	PlhServerAccount *account;	/* NULL: the reader does not see it */
 	PlhSaid		words;
 };
 
@@ -156,11 +155,11 @@ compare_bytes(const ListCell *a, const ListCell *b)
 }
 
 const char *
-plh_page_server_words(PlhPageServer *server, const PlhServerMemory *memory)
+plh_page_server_words(PlhPageServer *server, PlhServerAccount *account)
 {
-	server->server_memory = memory;
+	server->account = account;
 	list_sort(server->processes, compare_bytes);
-	plh_server_summary_make(&server->words, server->processes, memory);
+	plh_server_summary_make(&server->words, server->processes, account);
 	return server->words.text.data;
 }
 
@@ -310,8 +309,8 @@ plh_page_server_append(StringInfo json, PlhPageServer *server,
 	plh_json_put_number(json, "pg_version", PG_VERSION_NUM);
 	plh_json_put_zone(json, server->now);
 	plh_json_put_time(json, "at", server->now);
-	if (server->server_memory != NULL)
-		plh_memory_account_put(json, server->server_memory);
+	if (server->account != NULL)
+		plh_memory_account_put(json, server->account);
 	plh_finding_json_put_text(json, &server->words);
 	plh_finding_json_put_verdicts(json);
 	plh_json_key(json, "statements");

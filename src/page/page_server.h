@@ -23,10 +23,10 @@ extern void plh_page_server_add(PlhPageServer *server, const PlhExplainedProcess
 								const PlhExplanation *explanation);
 
 /*
- * The words on the server as a whole; after all processes were added.  "memory" is as in
+ * The words on the server as a whole; after all processes were added.  "account" is as in
  * telling/server_summary.h, and lasts as long as the page.
  */
-extern const char *plh_page_server_words(PlhPageServer *server, const PlhServerMemory *memory);
+extern const char *plh_page_server_words(PlhPageServer *server, PlhServerAccount *account);
 
 /*
  * The document; of more words on single processes than fit into "most_bytes", those on the smallest

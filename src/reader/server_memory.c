@@ -3,8 +3,7 @@
  *	  What all processes of this server take outside of their private memory.
  *
  * Shared memory exists once, whoever has touched it: of the main segment mincore tells which pages
- * there are, of files in /dev/shm the file system does.  Which of those files are this server's
- * is known by who has mapped them, as another server of the same user has some, too.
+ * there are, of files in /dev/shm the file system does.
  */
 #include "postgres.h"
 
@@ -25,9 +24,6 @@
 #include "reader/server_memory.h"
 #include "reader/server_processes.h"
 
-#define SHM_DIRECTORY "/dev/shm"
-#define SEGMENT_PREFIX "PostgreSQL."
-
 /* Room for the names of a process' control groups. */
 #define GROUPS_BYTES 2048
 
@@ -40,6 +36,13 @@
  */
 #define RUN_PAGES 1024
 #define MOST_RUNS 4096
+
+/*
+ * The kernel goes through all pages of a process to tell what it shares with others; some 10 ms for
+ * a gigabyte.  Of one that has more than this, the little that it shares with its parent is not
+ * looked for.
+ */
+#define MOST_WALKED_BYTES ((int64) 1024 * 1024 * 1024)
 
 /* The part of the address space that a mapping takes. */
 typedef struct Span
@@ -142,99 +145,6 @@ read_main_segment(PlhServerMemory *memory)
 	memory->main_bytes = Max(0, all_bytes - memory->buffer_bytes);
 }
 
-/* A file in /dev/shm that may be a segment of this server. */
-typedef struct Segment
-{
-	ino_t		inode;
-	int64		bytes;
-	bool		is_ours;
-} Segment;
-
-#define MOST_SEGMENTS 1024
-
-/* The files in /dev/shm of this user's servers.  Returns their number. */
-static int
-find_segments(Segment *segments)
-{
-	DIR		   *dir = AllocateDir(SHM_DIRECTORY);
-	struct dirent *entry;
-	int			count = 0;
-
-	/* LOG, not ERROR: without it there are no such segments */
-	while ((entry = ReadDirExtended(dir, SHM_DIRECTORY, LOG)) != NULL && count < MOST_SEGMENTS)
-	{
-		char		path[PLH_PATH_MAX];
-		struct stat status;
-
-		if (strncmp(entry->d_name, SEGMENT_PREFIX, strlen(SEGMENT_PREFIX)) != 0)
-			continue;
-		snprintf(path, sizeof(path), "%s/%s", SHM_DIRECTORY, entry->d_name);
-		if (stat(path, &status) == 0 && status.st_uid == geteuid())
-			segments[count++] = (Segment)
-		{
-			status.st_ino, (int64) status.st_blocks * STAT_BLOCK_BYTES, false
-		};
-	}
-	if (dir != NULL)
-		FreeDir(dir);
-	return count;
-}
-
-/* Note which of them a process has mapped.  Returns how many are new. */
-static int
-claim_segments(int pid, Segment *segments, int count)
-{
-	char		line[PLH_PATH_MAX];
-	int			claimed = 0;
-	FILE	   *maps;
-
-	snprintf(line, sizeof(line), "/proc/%d/maps", pid);
-	maps = AllocateFile(line, "r");
-	while (maps != NULL && fgets(line, sizeof(line), maps) != NULL)
-	{
-		unsigned long inode;
-
-		if (strstr(line, SHM_DIRECTORY "/" SEGMENT_PREFIX) == NULL ||
-			sscanf(line, "%*s %*s %*s %*s %lu", &inode) != 1)
-			continue;
-		for (int i = 0; i < count; i++)
-			if (segments[i].inode == inode && !segments[i].is_ours)
-			{
-				segments[i].is_ours = true;
-				claimed++;
-			}
-	}
-	if (maps != NULL)
-		FreeFile(maps);
-	return claimed;
-}
-
-/* Add up the segments that processes of the server have mapped. */
-static void
-read_dynamic_segments(PlhServerMemory *memory, const List *pids)
-{
-	Segment    *segments = palloc(sizeof(Segment) * MOST_SEGMENTS);
-	int			count = find_segments(segments);
-	int			left = count;
-	ListCell   *cell;
-
-	foreach(cell, pids)
-	{
-		if (left == 0)
-			break;
-		CHECK_FOR_INTERRUPTS();
-		left -= claim_segments(lfirst_int(cell), segments, count);
-	}
-	for (int i = 0; i < count; i++)
-	{
-		if (!segments[i].is_ours)
-			continue;
-		memory->dynamic_segments++;
-		memory->dynamic_bytes += segments[i].bytes;
-	}
-	pfree(segments);
-}
-
 /* What the files of a directory take, if it is one in memory. */
 static int64
 bytes_in_memory(const char *directory)
@@ -261,15 +171,15 @@ bytes_in_memory(const char *directory)
 	return bytes;
 }
 
+/* What dynamic segments take together. */
 static void
-read_shm_room(PlhServerMemory *memory)
+read_dynamic_segments(PlhServerMemory *memory, const List *pids)
 {
-	struct statfs room;
-
-	if (statfs(SHM_DIRECTORY, &room) != 0 || room.f_type != TMPFS_MAGIC)
-		return;
-	memory->shm_size = (int64) room.f_blocks * room.f_bsize;
-	memory->shm_used = (int64) (room.f_blocks - room.f_bfree) * room.f_bsize;
+	plh_shared_segments_read(&memory->segments, pids);
+	memory->named_segments = plh_named_segments_read();
+	memory->dynamic_segments = memory->segments.count;
+	for (int i = 0; i < memory->segments.count; i++)
+		memory->dynamic_bytes += memory->segments.segments[i].bytes;
 }
 
 /* Is a process in the same control groups as this one, or gone? */
@@ -284,6 +194,20 @@ is_in_own_groups(int pid, const char *own_groups)
 		strcmp(groups, own_groups) == 0;
 }
 
+/* What a process has, and has alone. */
+static void
+read_process(PlhServerProcess *process, int pid)
+{
+	PlhProcessMemory *memory = &process->memory;
+
+	process->pid = pid;
+	plh_server_processes_memory(pid, memory);
+	process->share_bytes = memory->private_bytes + memory->shared_bytes > MOST_WALKED_BYTES ? -1 :
+		plh_server_processes_share(pid);
+	if (process->share_bytes < 0)
+		process->share_bytes = memory->private_bytes;
+}
+
 /* Add up what processes have. */
 static void
 read_processes(PlhServerMemory *memory, const List *pids)
@@ -293,22 +217,24 @@ read_processes(PlhServerMemory *memory, const List *pids)
 
 	memory->in_one_group = plh_process_facts_read("/proc/self/cgroup", own_groups,
 												  sizeof(own_groups));
+	memory->processes = palloc(sizeof(PlhServerProcess) * list_length(pids));
 	foreach(cell, pids)
 	{
-		PlhProcessMemory process;
+		PlhServerProcess *process = &memory->processes[memory->process_count++];
 
-		plh_server_processes_memory(lfirst_int(cell), &process);
-		memory->private_bytes += process.private_bytes;
-		memory->touched_bytes += process.shared_bytes;
-		memory->page_table_bytes += process.page_table_bytes;
-		memory->swapped_bytes += process.swapped_bytes;
+		CHECK_FOR_INTERRUPTS();
+		read_process(process, lfirst_int(cell));
+		memory->private_bytes += process->memory.private_bytes;
+		memory->touched_bytes += process->memory.shared_bytes;
+		memory->page_table_bytes += process->memory.page_table_bytes;
+		memory->swapped_bytes += process->memory.swapped_bytes;
 		memory->in_one_group = memory->in_one_group &&
 			is_in_own_groups(lfirst_int(cell), own_groups);
 	}
 }
 
 void
-plh_server_memory_read(PlhServerMemory *memory, const char *directory)
+plh_server_memory_read(PlhServerMemory *memory, const char *directory, const char *group)
 {
 	List	   *pids = plh_server_processes_list();
 
@@ -317,9 +243,12 @@ plh_server_memory_read(PlhServerMemory *memory, const char *directory)
 	read_dynamic_segments(memory, pids);
 	if (directory != NULL)
 		memory->profile_bytes = bytes_in_memory(directory);
-	read_shm_room(memory);
+	plh_shared_segments_room(&memory->shm_size, &memory->shm_used);
 
 	/* what changes fastest stands close together */
 	read_processes(memory, pids);
-	memory->has_use = plh_machine_memory_use(&memory->use);
+	memory->has_use = group == NULL ? plh_machine_memory_use(&memory->use) :
+		plh_machine_memory_use_of(&memory->use, group);
+	memory->machine_bytes = plh_machine_memory_bytes();
+	plh_machine_memory_promises(&memory->promises);
 }

@@ -92,6 +92,22 @@ plh_server_processes_memory(int pid, PlhProcessMemory *memory)
 		FreeFile(status);
 }
 
+int64
+plh_server_processes_share(int pid)
+{
+	char		line[TITLE_BYTES];
+	long		kilobytes;
+	int64		bytes = -1;
+	FILE	   *rollup = open_proc(pid, "smaps_rollup");
+
+	while (rollup != NULL && fgets(line, sizeof(line), rollup) != NULL)
+		if (sscanf(line, "Pss_Anon: %ld", &kilobytes) == 1)
+			bytes = (int64) kilobytes * 1024;
+	if (rollup != NULL)
+		FreeFile(rollup);
+	return bytes;
+}
+
 List *
 plh_server_processes_binaries(int pid)
 {

@@ -44,6 +44,12 @@ typedef struct PlhProcessMemory
 
 extern void plh_server_processes_memory(int pid, PlhProcessMemory *memory);
 
+/*
+ * The same of private memory, where a page that several processes have since a fork counts for each
+ * as its part; -1: not known.  It goes through all its pages.
+ */
+extern int64 plh_server_processes_share(int pid);
+
 /* What so much memory has in page tables: an entry of 8 bytes for each page of 4 kB. */
 static inline int64
 plh_server_processes_entries(int64 bytes)

@@ -17,6 +17,11 @@
 /* What remains, or differs, is told where it is this part of the whole. */
 #define TOLD_PART 50
 
+/* So many kinds of processes are told, and of each what has most, at least that part of it. */
+#define TOLD_KINDS 3
+#define TOLD_CONTENTS 4
+#define CONTENT_PART 10
+
 /* Is what remains of a whole, or differs from it, worth a word? */
 static bool
 is_told(int64 bytes, int64 whole)
@@ -168,14 +173,64 @@ say_beside(PlhSaid *said, const PlhServerMemory *memory)
 		PLH_LINE(said, true, swapped,.bytes = plh_words_size(memory->swapped_bytes));
 }
 
-void
-plh_memory_account_say(PlhSaid *said, const PlhServerMemory *memory)
+/* The largest kinds of contexts and the like that a kind of processes has, as a list. */
+static const char *
+contents_of(const List *parts, const PlhMemoryPart *kind)
 {
+	StringInfoData list;
+	int			told = 0;
+	ListCell   *cell;
+
+	initStringInfo(&list);
+	foreach(cell, parts)
+	{
+		const PlhMemoryPart *part = lfirst(cell);
+
+		if (part->part_of != kind->number || part->id == PLH_PART_UNCOUNTED ||
+			told == TOLD_CONTENTS || part->bytes < kind->bytes / CONTENT_PART)
+			continue;
+		told++;
+		append_phrase(&list, PLH_PHRASE(true, memory_content,.bytes = plh_words_size(part->bytes),
+										.title = plh_memory_part_title(part)));
+	}
+	return list.data;
+}
+
+/* Which kinds of processes have most of the private memory, and what for. */
+static void
+say_kinds(PlhSaid *said, const List *parts, const PlhMemoryUse *use)
+{
+	int			told = 0;
+	ListCell   *cell;
+
+	foreach(cell, parts)
+	{
+		const PlhMemoryPart *kind = lfirst(cell);
+		const char *contents;
+
+		if ((kind->id != PLH_PART_SESSIONS && kind->id != PLH_PART_UNCOUNTED_SESSIONS) || !is_told(kind->bytes, use->used_bytes) ||
+			told++ == TOLD_KINDS)
+			continue;
+		contents = contents_of(parts, kind);
+		plh_sentences_line(said, contents[0] == '\0' ? PLH_SAYS_memory_kind :
+						   PLH_SAYS_memory_kind_contents, true,
+						   PLH_FIELDS(.count = kind->processes,
+									  .bytes = plh_words_size(kind->bytes),
+									  .name = plh_memory_part_title(kind),.list = contents));
+	}
+}
+
+void
+plh_memory_account_say(PlhSaid *said, PlhServerAccount *account)
+{
+	const PlhServerMemory *memory = plh_server_account_memory(account);
+
 	if (memory->has_use)
 	{
 		say_use(said, &memory->use);
 		say_limits(said, &memory->use);
 		say_difference(said, memory);
+		say_kinds(said, plh_server_account_parts(account), &memory->use);
 	}
 	say_shared(said, memory);
 	say_beside(said, memory);
@@ -196,9 +251,27 @@ put_use(StringInfo json, const PlhMemoryUse *use)
 					use->outer_limit_bytes);
 }
 
-void
-plh_memory_account_put(StringInfo json, const PlhServerMemory *memory)
+/* A part, as a row of pg_leakhunt_memory. */
+static void
+put_part(StringInfo json, const PlhMemoryPart *part)
 {
+	plh_json_open(json, '{');
+	plh_json_put_number(json, "number", part->number);
+	plh_json_put_if(json, "part_of", part->part_of != 0, part->part_of);
+	plh_json_put_text(json, "part", plh_memory_part_name(part));
+	plh_json_put_text(json, "title", plh_memory_part_title(part));
+	plh_json_put_if(json, "bytes", !part->is_unknown, part->bytes);
+	plh_json_put_if(json, "processes", part->processes != 0, part->processes);
+	plh_json_put_text(json, "detail", plh_memory_part_detail(part));
+	plh_json_close(json, '}');
+}
+
+void
+plh_memory_account_put(StringInfo json, PlhServerAccount *account)
+{
+	const PlhServerMemory *memory = plh_server_account_memory(account);
+	ListCell   *cell;
+
 	plh_json_put_open(json, "memory", '{');
 	plh_json_put_number(json, "private_bytes", memory->private_bytes);
 	plh_json_put_number(json, "page_table_bytes", memory->page_table_bytes);
@@ -211,5 +284,9 @@ plh_memory_account_put(StringInfo json, const PlhServerMemory *memory)
 	plh_json_put_number(json, "profile_bytes", memory->profile_bytes);
 	if (memory->has_use)
 		put_use(json, &memory->use);
+	plh_json_put_open(json, "parts", '[');
+	foreach(cell, plh_server_account_parts(account))
+		put_part(json, lfirst(cell));
+	plh_json_close(json, ']');
 	plh_json_close(json, '}');
 }

@@ -7,10 +7,10 @@
  */
 #pragma once
 
-#include "reader/server_memory.h"
+#include "judge/server_account.h"
 #include "telling/sentences.h"
 
-extern void plh_memory_account_say(PlhSaid *said, const PlhServerMemory *memory);
+extern void plh_memory_account_say(PlhSaid *said, PlhServerAccount *account);
 
 /* The member "memory": an object. */
-extern void plh_memory_account_put(StringInfo json, const PlhServerMemory *memory);
+extern void plh_memory_account_put(StringInfo json, PlhServerAccount *account);

@@ -984,6 +984,13 @@ SENTENCE(memory_others, "there are other processes in the group",
 		 "At least {bytes} of that private memory belongs to processes that are not this server's.", NULL)
 SENTENCE(memory_forked, "processes have private memory in common",
 		 "The sum over all processes is larger: at least {bytes} that they have shared since they were forked counts more than once there.", NULL)
+PLURAL(memory_kind, "processes of one type have a fiftieth of what is used, or more",
+	   "Of the private memory, {count} process of type {name} has {bytes}.",
+	   "Of the private memory, {count} processes of type {name} have {bytes}.", NULL, NULL)
+PLURAL(memory_kind_contents, "the same, and it is known what for",
+	   "Of the private memory, {count} process of type {name} has {bytes}: {list}.",
+	   "Of the private memory, {count} processes of type {name} have {bytes}: {list}.", NULL, NULL)
+PHRASE(memory_content, "in such a list", "{bytes} ({title})", NULL)
 SENTENCE(memory_shared_kinds, "what the server shares",
 		 "Shared memory of the server: {list}.", NULL)
 PHRASE(shared_buffers, "in such a list", "{bytes} of the {total} that shared_buffers allows", NULL)

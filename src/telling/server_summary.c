@@ -342,12 +342,12 @@ tell_kinds(PlhSaid *text, const List *processes)
 }
 
 void
-plh_server_summary_make(PlhSaid *text, const List *processes, const PlhServerMemory *memory)
+plh_server_summary_make(PlhSaid *text, const List *processes, PlhServerAccount *account)
 {
 	plh_sentences_begin(text);
-	tell_sum(text, processes, memory != NULL);
-	if (memory != NULL)
-		plh_memory_account_say(text, memory);
+	tell_sum(text, processes, account != NULL);
+	if (account != NULL)
+		plh_memory_account_say(text, account);
 	tell_causes(text, find_causes(processes), processes);
 	tell_small(text, processes);
 	tell_kinds(text, processes);

@@ -9,7 +9,7 @@
 
 #include "nodes/pg_list.h"
 
-#include "reader/server_memory.h"
+#include "judge/server_account.h"
 #include "telling/explanation.h"
 
 /* A finding of such a process. */
@@ -41,7 +41,7 @@ extern PlhSummarized *plh_server_summary_enter(const PlhExplainedProcess *proces
 
 /*
  * The sentences on processes (of PlhSummarized), the largest first, in the current memory context.
- * "memory" is NULL for a reader who does not see all processes.  Sets is_listed of each.
+ * "account" is NULL for a reader who does not see all processes.  Sets is_listed of each.
  */
 extern void plh_server_summary_make(PlhSaid *text, const List *processes,
-									const PlhServerMemory *memory);
+									PlhServerAccount *account);

@@ -1,0 +1,237 @@
+/*
+ * control_group.c
+ *	  The control groups of this process, or others that are named, and the kernel's files of them.
+ *
+ * In a container, what is mounted may be the group of the container itself, and its path is one
+ * outside: so each group on the way outwards may be missing, and the mount stands for the last.
+ */
+#include "postgres.h"
+
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "base/process_facts.h"
+#include "reader/control_group.h"
+#include "storage/fd.h"
+
+/* Room for a line of the files that are read. */
+#define LINE_BYTES 256
+
+static const PlhGroupFiles versions[] = {
+	{"0::", "/sys/fs/cgroup", "", "memory.max", "memory.high", "memory.current",
+		"memory.swap.current", "memory.swap.max", false, NULL, "inactive_file", "anon", "shmem",
+	"file"},
+	{":memory:", "/sys/fs/cgroup/memory", "release_agent", "memory.limit_in_bytes", "",
+		"memory.usage_in_bytes", "memory.memsw.usage_in_bytes", "memory.memsw.limit_in_bytes", true,
+		"memory.kmem.usage_in_bytes", "total_inactive_file", "total_rss", "total_shmem",
+	"total_cache"}
+};
+
+int64
+plh_control_group_number_in(const char *path, const char *key)
+{
+	Size		length = strlen(key);
+	char		line[LINE_BYTES];
+	int64		number = 0;
+	FILE	   *file = AllocateFile(path, "r");
+
+	if (file == NULL)
+		return 0;
+	while (fgets(line, sizeof(line), file) != NULL)
+	{
+		if (strncmp(line, key, length) != 0 ||
+			(length > 0 && line[length] != ' ' && line[length] != ':'))
+			continue;
+		number = strtoll(line + length + (length > 0), NULL, 10);
+		break;
+	}
+	FreeFile(file);
+	return number;
+}
+
+static void
+group_path(char *path, const PlhGroupFiles *files, const char *group, const char *name)
+{
+	snprintf(path, PLH_PATH_MAX, "%s%s/%s", files->mount, group, name);
+}
+
+int64
+plh_control_group_number(const PlhGroupFiles *files, const char *group, const char *name,
+						 const char *key)
+{
+	char		path[PLH_PATH_MAX];
+
+	group_path(path, files, group, name);
+	return plh_control_group_number_in(path, key);
+}
+
+bool
+plh_control_group_text(const PlhGroupFiles *files, const char *group, const char *name,
+					   char *text, Size size)
+{
+	char		path[PLH_PATH_MAX];
+
+	group_path(path, files, group, name);
+	return plh_process_facts_read(path, text, size);
+}
+
+int64
+plh_control_group_number_of(const char *text, const char *key)
+{
+	Size		length = strlen(key);
+
+	for (const char *line = text; *line != '\0'; line += strspn(line, "\n"))
+	{
+		if (strncmp(line, key, length) == 0 && line[length] == ' ')
+			return strtoll(line + length, NULL, 10);
+		line += strcspn(line, "\n");
+	}
+	return 0;
+}
+
+bool
+plh_control_group_has(const PlhGroupFiles *files, const char *group, const char *name)
+{
+	char		path[PLH_PATH_MAX];
+
+	group_path(path, files, group, name);
+	return name[0] != '\0' && access(path, R_OK) == 0;
+}
+
+bool
+plh_control_group_is_machine(const PlhGroupFiles *files, const char *group)
+{
+	return plh_control_group_has(files, group, files->root_mark);
+}
+
+/* From a group on outwards.  Its path is changed. */
+static void
+visit_outwards(const PlhGroupFiles *files, char *group, PlhGroupVisitor visit, void *arg)
+{
+	char	   *slash;
+
+	while ((slash = strrchr(group, '/')) != NULL)
+	{
+		if (slash[1] != '\0')
+			visit(files, group, arg);
+		*slash = '\0';
+	}
+	visit(files, "", arg);
+}
+
+/* Called with the group of this process in one version. */
+typedef void (*OwnGroup) (const PlhGroupFiles *files, char *group, void *arg);
+
+/* The groups of this process, one of each version. */
+static void
+each_own_group(OwnGroup act, void *arg)
+{
+	char		line[PLH_PATH_MAX];
+	FILE	   *groups = AllocateFile("/proc/self/cgroup", "r");
+
+	while (groups != NULL && fgets(line, sizeof(line), groups) != NULL)
+	{
+		line[strcspn(line, "\n")] = '\0';
+		for (int i = 0; i < lengthof(versions); i++)
+		{
+			char	   *mark = strstr(line, versions[i].mark);
+
+			if (mark == NULL)
+				continue;
+			act(&versions[i], mark + strlen(versions[i].mark), arg);
+			break;
+		}
+	}
+	if (groups != NULL)
+		FreeFile(groups);
+}
+
+typedef struct Visit
+{
+	PlhGroupVisitor visit;
+	void	   *arg;
+} Visit;
+
+/* OwnGroup */
+static void
+visit_own(const PlhGroupFiles *files, char *group, void *arg)
+{
+	const Visit *visit = arg;
+
+	visit_outwards(files, group, visit->visit, visit->arg);
+}
+
+void
+plh_control_group_visit(PlhGroupVisitor visit, void *arg)
+{
+	Visit		state = {visit, arg};
+
+	each_own_group(visit_own, &state);
+}
+
+/* A name leads nowhere but below the mount. */
+static bool
+is_sound(const char *name)
+{
+	Size		length = strlen(name);
+
+	return name[0] == '/' && length < PLH_PATH_MAX / 2 && strstr(name, "/../") == NULL &&
+		(length < 3 || strcmp(name + length - 3, "/..") != 0);
+}
+
+/* A name without slashes at its end, so that "/" is the mount. */
+static char *
+trimmed(const char *name)
+{
+	char	   *group = pstrdup(name);
+
+	for (Size length = strlen(group); length > 0 && group[length - 1] == '/'; length--)
+		group[length - 1] = '\0';
+	return group;
+}
+
+bool
+plh_control_group_visit_named(const char *name, PlhGroupVisitor visit, void *arg)
+{
+	char	   *group = is_sound(name) ? trimmed(name) : NULL;
+
+	if (group == NULL)
+		return false;
+	for (int i = 0; i < lengthof(versions); i++)
+	{
+		if (!plh_control_group_has(&versions[i], group, versions[i].usage) ||
+			plh_control_group_is_machine(&versions[i], group))
+			continue;
+		visit_outwards(&versions[i], group, visit, arg);
+		return true;
+	}
+	return false;
+}
+
+typedef struct Search
+{
+	const char *name;
+	bool		found;
+} Search;
+
+/* OwnGroup: is the searched one this, or around it? */
+static void
+compare_own(const PlhGroupFiles *files, char *group, void *arg)
+{
+	Search	   *search = arg;
+	Size		length = strlen(search->name);
+
+	if (strncmp(group, search->name, length) == 0 &&
+		(group[length] == '\0' || group[length] == '/') &&
+		plh_control_group_has(files, search->name, files->usage))
+		search->found = true;
+}
+
+bool
+plh_control_group_has_this_process(const char *name)
+{
+	Search		search = {trimmed(name)};
+
+	each_own_group(compare_own, &search);
+	return search.found;
+}
