@@ -116,6 +116,7 @@ PAGE_SCRIPT = \
 	src/page/process.js \
 	src/page/looked.js \
 	src/page/heat.js \
+	src/page/memory.js \
 	src/page/server.js \
 	src/page/main.js \
 	src/page/end.js

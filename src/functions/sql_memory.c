@@ -6,6 +6,9 @@
  */
 #include "postgres.h"
 
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
 #include "base/compat.h"
 #include "functions/sql_access.h"
 #include "functions/sql_explain.h"
@@ -13,7 +16,7 @@
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
 #include "reader/control_group.h"
-#include "utils/builtins.h"
+#include "telling/part_words.h"
 
 PLH_FUNCTION(pg_leakhunt_memory);
 
@@ -21,7 +24,7 @@ PLH_FUNCTION(pg_leakhunt_memory);
 static const char *
 titled(const PlhMemoryPart *part)
 {
-	return psprintf("%*s%s", 2 * part->level, "", plh_memory_part_title(part));
+	return psprintf("%*s%s", 2 * part->level, "", plh_part_words_title(part));
 }
 
 /* Is it in the whole, or the whole itself? */

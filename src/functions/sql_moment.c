@@ -24,8 +24,12 @@
 /* It is waited for this long. */
 #define WAIT_US 200000
 
+/* Of many, for this longer for each, as they share processors, but at most so long. */
+#define EACH_US 10000
+#define MOST_US 2000000
+
 /* Of all processes, those are not asked that have counted within this time. */
-#define RECENT_MS 1000
+#define RECENT_MS 100
 
 /* May the caller look at it, and is there an answer to be seen? */
 static bool
@@ -99,7 +103,8 @@ plh_sql_moment_of_all(void)
 	ListCell   *request;
 
 	plh_sql_access_visit(plh_sql_access_sees_all(), 0, ask_if_old, &asked);
-	until_us = plh_clock_us(CLOCK_MONOTONIC) + WAIT_US;
+	until_us = plh_clock_us(CLOCK_MONOTONIC) +
+		Min(MOST_US, WAIT_US + EACH_US * list_length(asked.pids));
 	forboth(pid, asked.pids, request, asked.requests)
 	{
 		int64		left_us = until_us - plh_clock_us(CLOCK_MONOTONIC);

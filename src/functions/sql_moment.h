@@ -11,7 +11,7 @@
 extern void plh_sql_moment_of(int pid);
 
 /*
- * The same of all processes that have a profile, and have not counted for a second; together they
- * are waited for as long as one.
+ * The same of all processes that have a profile, and have not counted just now; it returns
+ * when they have, or after 2 s.
  */
 extern void plh_sql_moment_of_all(void);

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "datatype/timestamp.h"
 #include "nodes/pg_list.h"
 
 #define PLH_EACH_MEMORY_PART(PART) \
@@ -18,17 +19,21 @@
 	PART(SESSIONS, "sessions", "", "") \
 	PART(UNCOUNTED_SESSIONS, "sessions", "", \
 		 "What for is not known: they have not counted their memory, or have not loaded pg_leakhunt.") \
+	PART(OTHER_SESSIONS, "sessions", "other processes of this server", \
+		 "Those of types that are too small for rows of their own.") \
 	PART(FAMILY, "contexts", "", "") \
 	PART(FAMILIES, "contexts", "other memory contexts", \
 		 "Those that are too small for rows of their own.") \
+	PART(CONTEXTS, "contexts", "memory contexts", \
+		 "All of them; none is large enough for a row of its own.") \
 	PART(MALLOC, "malloc", "malloc outside of contexts", \
 		 "What libraries have allocated themselves.") \
 	PART(FREED, "freed", "freed, and kept by malloc", \
 		 "Nobody uses it. pg_leakhunt_trim(pid) gives it back.") \
 	PART(BESIDE, "beside", "stacks, libraries' data and other mappings", \
 		 "What neither memory contexts nor malloc account for.") \
-	PART(UNWRITTEN, "unwritten", "allocated, but not in memory", \
-		 "Less than nothing: it is counted above, and was never written to, or is in swap.") \
+	PART(UNWRITTEN, "unwritten", "counted above, but shared or not in memory", \
+		 "Less than nothing: part of it is shared since a fork, was never written to, or is in swap.") \
 	PART(UNCOUNTED, "uncounted", "not counted", \
 		 "Processes that have not counted their memory, such as those without pg_leakhunt.") \
 	PART(PRIVATE_REST, "private_rest", "private memory of other processes", \
@@ -128,6 +133,7 @@ typedef struct PlhMemoryPart
 	bool		is_unknown;		/* these, or there are none */
 	int			processes;		/* that have it; 0: it is not of processes */
 	int			owner_pid;		/* of segments, or 0 */
+	TimestampTz counted_at;		/* the oldest count that it is of; 0: of none */
 } PlhMemoryPart;
 
 /* Append a part of a whole, or NULL, to a list.  Returns it. */
@@ -141,8 +147,3 @@ extern void plh_memory_part_put_some(List **parts, PlhMemoryPartId id, const Plh
 /* Append what remains of a whole, or what its parts have beyond it, which is negative. */
 extern void plh_memory_part_put_rest(List **parts, const PlhMemoryPart *whole, PlhMemoryPartId more,
 									 PlhMemoryPartId less);
-
-/* Words of a part: its name for programs, its title, and what it is, or NULL. */
-extern const char *plh_memory_part_name(const PlhMemoryPart *part);
-extern const char *plh_memory_part_title(const PlhMemoryPart *part);
-extern const char *plh_memory_part_detail(const PlhMemoryPart *part);

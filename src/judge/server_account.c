@@ -38,6 +38,7 @@ typedef struct Kind
 	int64		bytes;
 	int64		uncounted_bytes;
 	int			uncounted;		/* processes */
+	TimestampTz counted_at;		/* the oldest count; 0: none has counted */
 	int64		malloc_bytes;
 	int64		freed_bytes;
 	int64		more_contexts_bytes;	/* beyond the most families */
@@ -125,6 +126,13 @@ family_title(const PlhFamilyAccount *family, const PlhProfileImage *image)
 		psprintf("contexts named %s", plh_account_name(family, image));
 }
 
+static void
+note_count(Kind *kind, TimestampTz counted_at)
+{
+	if (counted_at != 0 && (kind->counted_at == 0 || counted_at < kind->counted_at))
+		kind->counted_at = counted_at;
+}
+
 /*
  * What a process has counted.  Of what malloc has free, no more takes memory than the process has
  * beyond what it uses.
@@ -140,6 +148,7 @@ add_counted(Kind *kind, const PlhProfileImage *image, int64 own_bytes)
 		add_family(kind, family_title(&counted->families[i], image), counted->families[i].bytes);
 		used += counted->families[i].bytes;
 	}
+	note_count(kind, image->header->census_at);
 	kind->malloc_bytes += counted->outside_bytes;
 	kind->freed_bytes += Max(0, Min(counted->freed_bytes, own_bytes - used));
 }
@@ -184,9 +193,11 @@ compare_families(const void *a, const void *b)
 
 /* The families of contexts of a kind that are worth a row, and the others together. */
 static void
-put_families(List **parts, Kind *kind, const PlhMemoryPart *whole)
+put_families(List **parts, Kind *kind, const PlhMemoryPart *whole, int64 private_bytes)
 {
+	int64		worth = Max(whole->bytes / WORTH_PART, private_bytes / (2 * WORTH_PART));
 	int64		others = kind->more_contexts_bytes;
+	bool		is_any_told = false;
 
 	qsort(kind->families, kind->family_count, sizeof(FamilySum), compare_families);
 	for (int i = 0; i < kind->family_count; i++)
@@ -194,7 +205,7 @@ put_families(List **parts, Kind *kind, const PlhMemoryPart *whole)
 		const FamilySum *family = &kind->families[i];
 		PlhMemoryPart *part;
 
-		if (family->bytes < whole->bytes / WORTH_PART)
+		if (family->bytes < worth)
 		{
 			others += family->bytes;
 			continue;
@@ -202,27 +213,38 @@ put_families(List **parts, Kind *kind, const PlhMemoryPart *whole)
 		part = plh_memory_part_put(parts, PLH_PART_FAMILY, whole, family->bytes);
 		part->title = family->title;
 		part->processes = family->processes;
+		is_any_told = true;
 	}
-	plh_memory_part_put_some(parts, PLH_PART_FAMILIES, whole, others);
+	plh_memory_part_put_some(parts, is_any_told ? PLH_PART_FAMILIES : PLH_PART_CONTEXTS, whole,
+							 others);
+}
+
+/* What a kind is as a part. */
+static PlhMemoryPartId
+part_of_kind(const Kind *kind)
+{
+	if (kind->type == NULL)
+		return PLH_PART_OTHER_SESSIONS;
+	return kind->uncounted < kind->processes ? PLH_PART_SESSIONS : PLH_PART_UNCOUNTED_SESSIONS;
 }
 
 static void
-put_kind(List **parts, Kind *kind, const PlhMemoryPart *whole)
+put_kind(List **parts, Kind *kind, const PlhMemoryPart *private)
 {
-	bool		is_counted = kind->uncounted < kind->processes;
-	PlhMemoryPart *part = plh_memory_part_put(parts, is_counted ? PLH_PART_SESSIONS :
-											  PLH_PART_UNCOUNTED_SESSIONS, whole, kind->bytes);
+	PlhMemoryPart *part = plh_memory_part_put(parts, part_of_kind(kind), private, kind->bytes);
 
 	part->title = kind->type;
 	part->application = kind->application[0] == '\0' ? NULL : kind->application;
 	part->processes = kind->processes;
-	if (!is_counted)
+	part->counted_at = kind->counted_at;
+	if (kind->uncounted == kind->processes)
 		return;
-	put_families(parts, kind, part);
+	put_families(parts, kind, part, private->bytes);
 	plh_memory_part_put_some(parts, PLH_PART_MALLOC, part, kind->malloc_bytes);
 	plh_memory_part_put_some(parts, PLH_PART_FREED, part, kind->freed_bytes);
 	if (kind->uncounted > 0)
-		plh_memory_part_put(parts, PLH_PART_UNCOUNTED, part, kind->uncounted_bytes)->processes = kind->uncounted;
+		plh_memory_part_put(parts, PLH_PART_UNCOUNTED, part,
+							kind->uncounted_bytes)->processes = kind->uncounted;
 	plh_memory_part_put_rest(parts, part, PLH_PART_BESIDE, PLH_PART_UNWRITTEN);
 }
 
@@ -246,6 +268,7 @@ merge_kind(Kind *sum, const Kind *kind)
 	sum->bytes += kind->bytes;
 	sum->uncounted += kind->uncounted;
 	sum->uncounted_bytes += kind->uncounted_bytes;
+	note_count(sum, kind->counted_at);
 	sum->malloc_bytes += kind->malloc_bytes;
 	sum->freed_bytes += kind->freed_bytes;
 	sum->more_contexts_bytes += kind->more_contexts_bytes;
@@ -265,7 +288,7 @@ put_private(PlhServerAccount *account, const PlhMemoryPart *whole)
 {
 	PlhMemoryPart *private = plh_memory_part_put(&account->parts, PLH_PART_PRIVATE, whole,
 								 account->memory->use.private_bytes);
-	Kind		others = {.type = "other processes of this server",.application = ""};
+	Kind		others = {.application = ""};
 	ListCell   *cell;
 
 	list_sort(account->kinds, compare_kinds);

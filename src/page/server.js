@@ -87,7 +87,7 @@ function makeServer() {
 		element('p', { class: 'note' }, 'Own memory is the private memory of a process as the kernel tells it. What was sampled is an estimate: the figure behind +/- is its 95% error bound. ' +
 			'This page fetches nothing, and says nothing that a SELECT does not say, too.'));
 
-	main.append(makeCauses(table), makeHeat(process => openProcess(table, detail, process)),
+	main.append(makeCauses(table), ...makeMemory(), makeHeat(process => openProcess(table, detail, process)),
 		section('processes', 'Processes', detail, table.element), makeStatements(), footer, news, hover);
 	main.querySelector('h1').append(themeButton());
 	sortTable(table);

@@ -7,12 +7,15 @@
  */
 #include "postgres.h"
 
+#include "utils/timestamp.h"
+
 #include "judge/course.h"
 #include "judge/suspect.h"
 #include "reader/server_processes.h"
 #include "report/json.h"
 #include "report/words.h"
 #include "telling/memory_account.h"
+#include "telling/part_words.h"
 
 /* What remains, or differs, is told where it is this part of the whole. */
 #define TOLD_PART 50
@@ -191,7 +194,7 @@ contents_of(const List *parts, const PlhMemoryPart *kind)
 			continue;
 		told++;
 		append_phrase(&list, PLH_PHRASE(true, memory_content,.bytes = plh_words_size(part->bytes),
-										.title = plh_memory_part_title(part)));
+										.title = plh_part_words_title(part)));
 	}
 	return list.data;
 }
@@ -216,7 +219,7 @@ say_kinds(PlhSaid *said, const List *parts, const PlhMemoryUse *use)
 						   PLH_SAYS_memory_kind_contents, true,
 						   PLH_FIELDS(.count = kind->processes,
 									  .bytes = plh_words_size(kind->bytes),
-									  .name = plh_memory_part_title(kind),.list = contents));
+									  .name = plh_part_words_title(kind),.list = contents));
 	}
 }
 
@@ -258,11 +261,11 @@ put_part(StringInfo json, const PlhMemoryPart *part)
 	plh_json_open(json, '{');
 	plh_json_put_number(json, "number", part->number);
 	plh_json_put_if(json, "part_of", part->part_of != 0, part->part_of);
-	plh_json_put_text(json, "part", plh_memory_part_name(part));
-	plh_json_put_text(json, "title", plh_memory_part_title(part));
+	plh_json_put_text(json, "part", plh_part_words_name(part));
+	plh_json_put_text(json, "title", plh_part_words_title(part));
 	plh_json_put_if(json, "bytes", !part->is_unknown, part->bytes);
 	plh_json_put_if(json, "processes", part->processes != 0, part->processes);
-	plh_json_put_text(json, "detail", plh_memory_part_detail(part));
+	plh_json_put_text(json, "detail", plh_part_words_detail(part, GetCurrentTimestamp()));
 	plh_json_close(json, '}');
 }
 
