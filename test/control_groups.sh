@@ -14,6 +14,8 @@ make_group() {
 
 # The group in a hierarchy of the first version.
 make_oom_cgroup_v1() {
+	local group
+
 	make_group "$1" || return 1
 	no_oom_cgroup="no limit could be set in $1"
 	write_to_group "$1/memory.limit_in_bytes" 4M || return 1
@@ -21,8 +23,11 @@ make_oom_cgroup_v1() {
 	[ ! -e "$1/memory.memsw.limit_in_bytes" ] || write_to_group "$1/memory.memsw.limit_in_bytes" 4M || return 1
 	"${as_root[@]}" chown "$server_user" "$1/cgroup.procs"
 	oom_cgroup="$1"
-	make_group "$1.limited" && write_to_group "$1.limited/memory.limit_in_bytes" 512M &&
-		"${as_root[@]}" chown "$server_user" "$1.limited/cgroup.procs" && limited_cgroup="$1.limited"
+	limited_cgroup="$1.limited" counted_cgroup="$1.counted"
+	for group in "$limited_cgroup" "$counted_cgroup"; do
+		make_group "$group" && write_to_group "$group/memory.limit_in_bytes" 512M || return 1
+		"${as_root[@]}" chown "$server_user" "$group/cgroup.procs"
+	done
 }
 
 # The group in a hierarchy of the second version.  There a user may move processes only
@@ -39,21 +44,22 @@ make_oom_cgroup_v2() {
 		write_to_group "$root/cgroup.subtree_control" +memory || return 1
 		oom_root="$root"
 	fi
-	make_group "$1" && make_group "$1/tests" && make_group "$1/tiny" && make_group "$1/limited" || return 1
+	make_group "$1" && make_group "$1/tests" && make_group "$1/tiny" && make_group "$1/limited" && make_group "$1/counted" || return 1
 	no_oom_cgroup="no limit could be set in $1"
 	write_to_group "$1/cgroup.subtree_control" +memory && write_to_group "$1/tiny/memory.max" 4M &&
-		write_to_group "$1/limited/memory.max" 512M || return 1
-	for group in tiny limited; do
+		write_to_group "$1/limited/memory.max" 512M && write_to_group "$1/counted/memory.max" 512M || return 1
+	for group in tiny limited counted; do
 		[ ! -e "$1/$group/memory.swap.max" ] || write_to_group "$1/$group/memory.swap.max" 0 || return 1
 		"${as_root[@]}" chown "$server_user" "$1/cgroup.procs" "$1/$group/cgroup.procs"
 	done
-	oom_cgroup="$1/tiny" limited_cgroup="$1/limited"
+	oom_cgroup="$1/tiny" limited_cgroup="$1/limited" counted_cgroup="$1/counted"
 	tests_cgroup="$1/tests"
 }
 
-# Make $oom_cgroup, a group in which a process has next to no memory, and
-# $limited_cgroup, which has enough for a small server, in a hierarchy of either version that is mounted in its usual place; or $no_oom_cgroup, the reason why
-# there is none.
+# Make $oom_cgroup, a group in which a process has next to no memory, $limited_cgroup,
+# which has enough for a small server, and $counted_cgroup, the same for one test alone, in a
+# hierarchy of either version that is mounted in its usual place; or $no_oom_cgroup, the reason
+# why there are none.
 make_oom_cgroup() {
 	local root reasons="" version
 
@@ -81,7 +87,7 @@ remove_oom_cgroup() {
 		"${as_root[@]}" rmdir "$group" || true
 	done
 	[ -z "${oom_root:-}" ] || write_to_group "$oom_root/cgroup.subtree_control" -memory || true
-	oom_groups=() oom_root="" oom_cgroup="" limited_cgroup="" tests_cgroup=""
+	oom_groups=() oom_root="" oom_cgroup="" limited_cgroup="" counted_cgroup="" tests_cgroup=""
 }
 
 # Let this shell, and what it starts, be in the group of the tests, if they need one.

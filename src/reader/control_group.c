@@ -12,10 +12,9 @@
 #include "base/limits.h"
 #include "base/process_facts.h"
 #include "reader/control_group.h"
-#include "storage/fd.h"
 
-/* Room for a line of the files that are read. */
-#define LINE_BYTES 256
+/* Room for the files that are read. */
+#define TEXT_BYTES 8192
 
 static const PlhGroupFiles versions[] = {
 	{"0::", "/sys/fs/cgroup", "", "memory.max", "memory.high", "memory.current",
@@ -28,25 +27,27 @@ static const PlhGroupFiles versions[] = {
 };
 
 int64
-plh_control_group_number_in(const char *path, const char *key)
+plh_control_group_number_of(const char *text, const char *key)
 {
 	Size		length = strlen(key);
-	char		line[LINE_BYTES];
-	int64		number = 0;
-	FILE	   *file = AllocateFile(path, "r");
 
-	if (file == NULL)
-		return 0;
-	while (fgets(line, sizeof(line), file) != NULL)
+	for (const char *line = text; *line != '\0'; line += strspn(line, "\n"))
 	{
-		if (strncmp(line, key, length) != 0 ||
-			(length > 0 && line[length] != ' ' && line[length] != ':'))
-			continue;
-		number = strtoll(line + length + (length > 0), NULL, 10);
-		break;
+		if (strncmp(line, key, length) == 0 && (line[length] == ' ' || line[length] == ':'))
+			return strtoll(line + length + 1, NULL, 10);
+		line += strcspn(line, "\n");
 	}
-	FreeFile(file);
-	return number;
+	return 0;
+}
+
+int64
+plh_control_group_number_in(const char *path, const char *key)
+{
+	char		text[TEXT_BYTES];
+
+	if (!plh_process_facts_read(path, text, sizeof(text)))
+		return 0;
+	return key[0] == '\0' ? strtoll(text, NULL, 10) : plh_control_group_number_of(text, key);
 }
 
 static void
@@ -73,20 +74,6 @@ plh_control_group_text(const PlhGroupFiles *files, const char *group, const char
 
 	group_path(path, files, group, name);
 	return plh_process_facts_read(path, text, size);
-}
-
-int64
-plh_control_group_number_of(const char *text, const char *key)
-{
-	Size		length = strlen(key);
-
-	for (const char *line = text; *line != '\0'; line += strspn(line, "\n"))
-	{
-		if (strncmp(line, key, length) == 0 && line[length] == ' ')
-			return strtoll(line + length, NULL, 10);
-		line += strcspn(line, "\n");
-	}
-	return 0;
 }
 
 bool
@@ -122,28 +109,33 @@ visit_outwards(const PlhGroupFiles *files, char *group, PlhGroupVisitor visit, v
 /* Called with the group of this process in one version. */
 typedef void (*OwnGroup) (const PlhGroupFiles *files, char *group, void *arg);
 
+/* Act on the group that a line of /proc/PID/cgroup names, if it is of a version with memory. */
+static void
+act_on_line(char *line, OwnGroup act, void *arg)
+{
+	for (int i = 0; i < lengthof(versions); i++)
+	{
+		char	   *mark = strstr(line, versions[i].mark);
+
+		if (mark == NULL)
+			continue;
+		act(&versions[i], mark + strlen(versions[i].mark), arg);
+		return;
+	}
+}
+
 /* The groups of this process, one of each version. */
 static void
 each_own_group(OwnGroup act, void *arg)
 {
-	char		line[PLH_PATH_MAX];
-	FILE	   *groups = AllocateFile("/proc/self/cgroup", "r");
+	char		text[TEXT_BYTES];
+	char	   *rest = text;
+	char	   *line;
 
-	while (groups != NULL && fgets(line, sizeof(line), groups) != NULL)
-	{
-		line[strcspn(line, "\n")] = '\0';
-		for (int i = 0; i < lengthof(versions); i++)
-		{
-			char	   *mark = strstr(line, versions[i].mark);
-
-			if (mark == NULL)
-				continue;
-			act(&versions[i], mark + strlen(versions[i].mark), arg);
-			break;
-		}
-	}
-	if (groups != NULL)
-		FreeFile(groups);
+	if (!plh_process_facts_read("/proc/self/cgroup", text, sizeof(text)))
+		return;
+	while ((line = strsep(&rest, "\n")) != NULL)
+		act_on_line(line, act, arg);
 }
 
 typedef struct Visit

@@ -166,7 +166,7 @@ use_group(const PlhGroupFiles *files, const char *group, void *arg)
 	int64		machine_bytes = machine_number("MemTotal");
 	int64		limit = limit_of(files, group, files->limit, machine_bytes);
 
-	if (plh_control_group_number(files, group, files->usage, "") <= 0 ||
+	if (!plh_control_group_has(files, group, files->usage) ||
 		plh_control_group_is_machine(files, group))
 		return;
 	if (!use->of_group)

@@ -20,12 +20,8 @@
 #include "utils/guc.h"
 
 #include "base/limits.h"
-#include "base/process_facts.h"
 #include "reader/server_memory.h"
 #include "reader/server_processes.h"
-
-/* Room for the names of a process' control groups. */
-#define GROUPS_BYTES 2048
 
 /* What st_blocks counts. */
 #define STAT_BLOCK_BYTES 512
@@ -182,18 +178,6 @@ read_dynamic_segments(PlhServerMemory *memory, const List *pids)
 		memory->dynamic_bytes += memory->segments.segments[i].bytes;
 }
 
-/* Is a process in the same control groups as this one, or gone? */
-static bool
-is_in_own_groups(int pid, const char *own_groups)
-{
-	char		path[64];
-	char		groups[GROUPS_BYTES];
-
-	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
-	return !plh_process_facts_read(path, groups, sizeof(groups)) ||
-		strcmp(groups, own_groups) == 0;
-}
-
 /* What a process has, and has alone. */
 static void
 read_process(PlhServerProcess *process, int pid)
@@ -212,11 +196,8 @@ read_process(PlhServerProcess *process, int pid)
 static void
 read_processes(PlhServerMemory *memory, const List *pids)
 {
-	char		own_groups[GROUPS_BYTES] = "";
 	ListCell   *cell;
 
-	memory->in_one_group = plh_process_facts_read("/proc/self/cgroup", own_groups,
-												  sizeof(own_groups));
 	memory->processes = palloc(sizeof(PlhServerProcess) * list_length(pids));
 	foreach(cell, pids)
 	{
@@ -225,11 +206,10 @@ read_processes(PlhServerMemory *memory, const List *pids)
 		CHECK_FOR_INTERRUPTS();
 		read_process(process, lfirst_int(cell));
 		memory->private_bytes += process->memory.private_bytes;
+		memory->share_bytes += process->share_bytes;
 		memory->touched_bytes += process->memory.shared_bytes;
 		memory->page_table_bytes += process->memory.page_table_bytes;
 		memory->swapped_bytes += process->memory.swapped_bytes;
-		memory->in_one_group = memory->in_one_group &&
-			is_in_own_groups(lfirst_int(cell), own_groups);
 	}
 }
 

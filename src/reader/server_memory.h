@@ -34,6 +34,7 @@ typedef struct PlhServerMemory
 
 	/* sums over the processes */
 	int64		private_bytes;
+	int64		share_bytes;
 	int64		touched_bytes;	/* of shared memory, by each */
 	int64		page_table_bytes;
 	int64		swapped_bytes;
@@ -57,7 +58,6 @@ typedef struct PlhServerMemory
 
 	int64		machine_bytes;	/* of memory; 0: not known */
 
-	bool		in_one_group;	/* all processes are in the group of this one */
 	bool		has_use;
 	PlhMemoryUse use;
 	PlhMemoryPromises promises;

@@ -106,17 +106,14 @@ say_limits(PlhSaid *said, const PlhMemoryUse *use)
 		PLH_SAY(said, true, memory_unlimited);
 }
 
-/* How the sum over processes and what is counted once differ. */
+/* Private memory in the group that is not the server's. */
 static void
-say_difference(PlhSaid *said, const PlhServerMemory *memory)
+say_others(PlhSaid *said, const PlhServerMemory *memory)
 {
-	const PlhMemoryUse *use = &memory->use;
-	int64		others = use->private_bytes - memory->private_bytes;
+	int64		others = memory->use.private_bytes - memory->share_bytes;
 
-	if (use->of_group && is_told(others, use->used_bytes))
+	if (memory->use.of_group && is_told(others, memory->use.used_bytes))
 		PLH_SAY(said, true, memory_others,.bytes = plh_words_size(others));
-	else if ((memory->in_one_group || !use->of_group) && is_told(-others, memory->private_bytes))
-		PLH_SAY(said, true, memory_forked,.bytes = plh_words_size(-others));
 }
 
 /* Shared memory of the server, each kind once. */
@@ -232,7 +229,7 @@ plh_memory_account_say(PlhSaid *said, PlhServerAccount *account)
 	{
 		say_use(said, &memory->use);
 		say_limits(said, &memory->use);
-		say_difference(said, memory);
+		say_others(said, memory);
 		say_kinds(said, plh_server_account_parts(account), &memory->use);
 	}
 	say_shared(said, memory);

@@ -37,7 +37,7 @@ plh_part_words_title(const PlhMemoryPart *part)
 	if (part->title == NULL)
 		return words[part->id].title;
 	return part->application == NULL ? part->title :
-		psprintf("%s of application \"%s\"", part->title, part->application);
+		psprintf("%s, application %s", part->title, part->application);
 }
 
 const char *

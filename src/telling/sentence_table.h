@@ -982,8 +982,6 @@ SENTENCE(memory_outer_limit, "a group around it has a limit",
 SENTENCE(memory_unlimited, "no group has one", "No control group limits it.", NULL)
 SENTENCE(memory_others, "there are other processes in the group",
 		 "At least {bytes} of that private memory belongs to processes that are not this server's.", NULL)
-SENTENCE(memory_forked, "processes have private memory in common",
-		 "The sum over all processes is larger: at least {bytes} that they have shared since they were forked counts more than once there.", NULL)
 PLURAL(memory_kind, "processes of one type have a fiftieth of what is used, or more",
 	   "Of the private memory, {count} process of type {name} has {bytes}.",
 	   "Of the private memory, {count} processes of type {name} have {bytes}.", NULL, NULL)

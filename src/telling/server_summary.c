@@ -155,8 +155,11 @@ find_causes(const List *processes)
 	return causes;
 }
 
+/*
+ * How large all processes are.  Where it is known, pages that several have since a fork count once.
+ */
 static void
-tell_sum(PlhSaid *text, const List *processes, bool sees_all)
+tell_sum(PlhSaid *text, const List *processes, const PlhServerAccount *account)
 {
 	int64		bytes = 0;
 	int			count = 0;
@@ -171,7 +174,9 @@ tell_sum(PlhSaid *text, const List *processes, bool sees_all)
 		count++;
 		bytes += Max(0, process->bytes);
 	}
-	plh_sentences_line(text, sees_all ? PLH_SAYS_server : PLH_SAYS_server_visible, true,
+	if (account != NULL)
+		bytes = plh_server_account_memory(account)->share_bytes;
+	plh_sentences_line(text, account != NULL ? PLH_SAYS_server : PLH_SAYS_server_visible, true,
 					   PLH_FIELDS(.count = count,.bytes = plh_words_size(bytes)));
 	if (count < list_length(processes))
 		PLH_SAY(text, true, server_crashed,.count = list_length(processes) - count);
@@ -345,7 +350,7 @@ void
 plh_server_summary_make(PlhSaid *text, const List *processes, PlhServerAccount *account)
 {
 	plh_sentences_begin(text);
-	tell_sum(text, processes, account != NULL);
+	tell_sum(text, processes, account);
 	if (account != NULL)
 		plh_memory_account_say(text, account);
 	tell_causes(text, find_causes(processes), processes);

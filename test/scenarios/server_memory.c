@@ -7,13 +7,14 @@
 #include "postgres.h"
 
 #include "base/process_facts.h"
+#include "reader/control_group.h"
 #include "reader/server_memory.h"
 #include "reader/server_processes.h"
 #include "server_memory.h"
 
 static PlhServerMemory known =
 {
-	.buffer_bytes = -1,.in_one_group = true
+	.buffer_bytes = -1
 };
 
 /* The words of a figure, which a size follows. */
@@ -67,13 +68,29 @@ server_memory_set(Words *words)
 	return true;
 }
 
-/* Each process of a scenario touches no shared memory. */
+/* Each process of a scenario touches no shared memory, and shares none since a fork. */
 void
-plh_server_memory_read(PlhServerMemory *memory, const char *directory)
+plh_server_memory_read(PlhServerMemory *memory, const char *directory, const char *group)
 {
+	List	   *pids = plh_server_processes_list();
 	ListCell   *cell;
 
 	*memory = known;
-	foreach(cell, plh_server_processes_list())
-		memory->private_bytes += Max(0, plh_process_facts_rss_anon_bytes(lfirst_int(cell)));
+	memory->processes = palloc0(sizeof(PlhServerProcess) * Max(1, list_length(pids)));
+	foreach(cell, pids)
+	{
+		PlhServerProcess *process = &memory->processes[memory->process_count++];
+
+		process->pid = lfirst_int(cell);
+		process->share_bytes = Max(0, plh_process_facts_rss_anon_bytes(process->pid));
+		memory->private_bytes += process->share_bytes;
+	}
+	memory->share_bytes = memory->private_bytes;
+}
+
+/* There are no other groups. */
+bool
+plh_control_group_has_this_process(const char *name)
+{
+	return false;
 }

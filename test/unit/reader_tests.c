@@ -33,6 +33,7 @@ main(void)
 	test_crashed_files();
 	test_heap_texts();
 	test_passing_questions();
+	test_server_accounts();
 	test_statement_lists();
 	test_json();
 	test_log_readings();

@@ -29,6 +29,7 @@ extern void test_changing_profiles(void);
 extern void test_crashed_files(void);
 extern void test_heap_texts(void);
 extern void test_passing_questions(void);
+extern void test_server_accounts(void);
 extern void test_statement_lists(void);
 
 #endif							/* READER_TESTS_H */

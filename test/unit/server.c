@@ -138,6 +138,14 @@ lappend(List *list, void *datum)
 }
 
 __attribute__((weak))
+void
+list_sort(List *list, list_sort_comparator compare)
+{
+	if (list_length(list) > 1)
+		qsort(list->elements, list_length(list), sizeof(ListCell), (int (*) (const void *, const void *)) compare);
+}
+
+__attribute__((weak))
 List *
 list_concat(List *list, const List *other)
 {
