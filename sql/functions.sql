@@ -32,6 +32,12 @@ SELECT calls, mean_peak_bytes BETWEEN 1048576 AND max_peak_bytes AS mean FROM _p
 SELECT explanation LIKE '%' || :pid || '%' AS explained FROM pg_leakhunt_explain(:pid);
 SELECT count(*) > 1 AS explained FROM pg_leakhunt_explain() WHERE pid IS NULL OR pid = :pid;
 
+-- what the memory consists of: parts that add up
+WITH memory AS MATERIALIZED (SELECT * FROM pg_leakhunt_memory())
+SELECT count(*) > 5 AS parts, bool_and(whole.bytes = parts.bytes) AS add_up
+    FROM memory whole JOIN (SELECT part_of, sum(bytes) AS bytes FROM memory GROUP BY part_of) parts
+        ON parts.part_of = whole.number;
+
 -- what a text says of memory
 SELECT pg_leakhunt_explain_contexts($$
 TopMemoryContext: 97664 total in 5 blocks; 11632 free (9 chunks); 86032 used

@@ -653,7 +653,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_memory'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_memory(text) IS
-'Returns what the memory consists of that the server''s control group uses, or the machine, where none counts it: page cache, shared buffers, dynamic segments by owner, profiles, page tables, private memory by type of process and by what it is for, and then its limits. Parts of a row add up to it; what is not known is a row. Processes count their memory when it is called, or within 200 ms. With control_group, a name as in /proc/PID/cgroup, that of another group that the server''s files show. Only for roles with privileges of pg_read_all_stats.';
+'Returns what the memory consists of that the server''s control group uses, or the machine, where none counts it: page cache, shared buffers, dynamic segments by owner, profiles, page tables, private memory by type of process and by what it is for, and then its limits. Parts of a row add up to it; what is not known is a row. Processes that have a profile count their memory for it; it waits for them for 2 s at most. With control_group, a name as in /proc/PID/cgroup, that of another group that the server''s files show. An ERROR for roles without privileges of pg_read_all_stats.';
 
 CREATE FUNCTION _pg_leakhunt_metrics(
     -- columns/metrics.def

@@ -10,7 +10,6 @@
 #include "miscadmin.h"
 #include "nodes/pg_list.h"
 #include "storage/procsignal.h"
-#include "utils/timestamp.h"
 
 #include "base/clock.h"
 #include "functions/sql_access.h"
@@ -27,9 +26,6 @@
 /* Of many, for this longer for each, as they share processors, but at most so long. */
 #define EACH_US 10000
 #define MOST_US 2000000
-
-/* Of all processes, those are not asked that have counted within this time. */
-#define RECENT_MS 100
 
 /* May the caller look at it, and is there an answer to be seen? */
 static bool
@@ -73,19 +69,15 @@ typedef struct Asked
 	List	   *requests;
 } Asked;
 
-/* PlhProfileVisitor: ask a process whose count is old. */
+/* PlhProfileVisitor: ask a process. */
 static void
-ask_if_old(PlhProfileImage *image, void *arg)
+ask_visited(PlhProfileImage *image, void *arg)
 {
 	Asked	   *asked = arg;
 	int			pid = image->header->pid;
 	MemoryContext caller_context;
-	uint32		request;
+	uint32		request = image->alive ? ask(pid) : 0;
 
-	if (!image->alive || !TimestampDifferenceExceeds(image->header->census_at,
-													 GetCurrentTimestamp(), RECENT_MS))
-		return;
-	request = ask(pid);
 	if (request == 0)
 		return;
 	caller_context = MemoryContextSwitchTo(asked->memory);
@@ -102,7 +94,7 @@ plh_sql_moment_of_all(void)
 	ListCell   *pid;
 	ListCell   *request;
 
-	plh_sql_access_visit(plh_sql_access_sees_all(), 0, ask_if_old, &asked);
+	plh_sql_access_visit(plh_sql_access_sees_all(), 0, ask_visited, &asked);
 	until_us = plh_clock_us(CLOCK_MONOTONIC) +
 		Min(MOST_US, WAIT_US + EACH_US * list_length(asked.pids));
 	forboth(pid, asked.pids, request, asked.requests)

@@ -10,8 +10,5 @@
  */
 extern void plh_sql_moment_of(int pid);
 
-/*
- * The same of all processes that have a profile, and have not counted just now; it returns
- * when they have, or after 2 s.
- */
+/* The same of all processes that have a profile.  It returns when they have, or after 2 s. */
 extern void plh_sql_moment_of_all(void);
