@@ -193,9 +193,9 @@ compare_families(const void *a, const void *b)
 
 /* The families of contexts of a kind that are worth a row, and the others together. */
 static void
-put_families(List **parts, Kind *kind, const PlhMemoryPart *whole, int64 private_bytes)
+put_families(List **parts, Kind *kind, const PlhMemoryPart *whole, int64 server_bytes)
 {
-	int64		worth = Max(whole->bytes / WORTH_PART, private_bytes / (2 * WORTH_PART));
+	int64		worth = Max(whole->bytes / WORTH_PART, server_bytes / (2 * WORTH_PART));
 	int64		others = kind->more_contexts_bytes;
 	bool		is_any_told = false;
 
@@ -229,8 +229,9 @@ part_of_kind(const Kind *kind)
 }
 
 static void
-put_kind(List **parts, Kind *kind, const PlhMemoryPart *private)
+put_kind(PlhServerAccount *account, Kind *kind, const PlhMemoryPart *private)
 {
+	List	  **parts = &account->parts;
 	PlhMemoryPart *part = plh_memory_part_put(parts, part_of_kind(kind), private, kind->bytes);
 
 	part->title = kind->type;
@@ -239,7 +240,7 @@ put_kind(List **parts, Kind *kind, const PlhMemoryPart *private)
 	part->counted_at = kind->counted_at;
 	if (kind->uncounted == kind->processes)
 		return;
-	put_families(parts, kind, part, private->bytes);
+	put_families(parts, kind, part, account->memory->share_bytes);
 	plh_memory_part_put_some(parts, PLH_PART_MALLOC, part, kind->malloc_bytes);
 	plh_memory_part_put_some(parts, PLH_PART_FREED, part, kind->freed_bytes);
 	if (kind->uncounted > 0)
@@ -296,13 +297,14 @@ put_private(PlhServerAccount *account, const PlhMemoryPart *whole)
 	{
 		Kind	   *kind = lfirst(cell);
 
-		if (foreach_current_index(cell) < MOST_KINDS && kind->bytes >= private->bytes / WORTH_PART)
-			put_kind(&account->parts, kind, private);
+		if (foreach_current_index(cell) < MOST_KINDS &&
+			kind->bytes >= account->memory->share_bytes / WORTH_PART)
+			put_kind(account, kind, private);
 		else
 			merge_kind(&others, kind);
 	}
 	if (others.processes > 0)
-		put_kind(&account->parts, &others, private);
+		put_kind(account, &others, private);
 	plh_memory_part_put_rest(&account->parts, private, PLH_PART_PRIVATE_REST, PLH_PART_PRIVATE_TWICE);
 }
 

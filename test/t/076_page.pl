@@ -160,6 +160,13 @@ is_deeply(
 	# the statement that makes the page is counted after it
 	rows("SELECT replace(query, chr(10), ' '), max_peak_bytes, calls, kept_bytes FROM pg_leakhunt_statements WHERE query NOT LIKE '%pg_leakhunt_page%'"),
 	'the page of the server has the rows of pg_leakhunt_statements');
+my @parts = @{ $server->{memory}{parts} };
+my %sums;
+$sums{ $_->{part_of} } += $_->{bytes} for grep { $_->{part_of} } @parts;
+is_deeply([ grep { $sums{ $_->{number} } != $_->{bytes} } grep { defined $sums{ $_->{number} } } @parts ], [], 'and parts of the memory that add up');
+is(join('|', map { "$_->{part} $_->{title}" } grep { $_->{part} =~ /^(?:used|shared_buffers|machine|shm_size)$/ } @parts),
+	ask($node, q{SELECT string_agg(part || ' ' || ltrim(title), '|' ORDER BY number) FROM pg_leakhunt_memory() WHERE part IN ('used', 'shared_buffers', 'machine', 'shm_size')}),
+	'those of pg_leakhunt_memory');
 
 # Redacted: no name of a role, a database or an application, and no literal.
 $node->safe_psql('postgres', 'CREATE ROLE quiet_role SUPERUSER LOGIN; CREATE DATABASE quiet_base');
@@ -332,7 +339,8 @@ SKIP:
 			ok(!$browser->result('isTooWide'), "$case->[0], $width px: nothing runs out of the window");
 			like($browser->value('document.title'), qr/^pg_leakhunt: (client backend|PostgreSQL server)/, "$case->[0], $width px: no name runs as a script");
 			is($browser->result('count', 'script'), 2, "$case->[0], $width px: no name is an element");
-			is($browser->result('count', 'main > section'), $case->[0] =~ /server$/ ? 6 : 5, "$case->[0], $width px: all parts are there");
+			is($browser->result('count', 'main > section'), $case->[0] =~ /server$/ ? 7 : 5, "$case->[0], $width px: all parts are there");
+			is($browser->result('count', '#container tbody tr') > 20, $case->[0] =~ /server$/ ? 1 : '', "$case->[0], $width px: what the memory consists of is there for a server");
 			is_deeply($browser->result('textsOverTheirBars'), [], "$case->[0], $width px: no statement runs over the edge of its bar");
 			is_deeply($browser->result('faintParts'), [], "$case->[0], $width px: what stands in the graph can be read");
 			$browser->screenshot("$directory/$case->[0]$width.png");

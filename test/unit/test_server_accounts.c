@@ -27,6 +27,7 @@ server(void)
 	PlhServerMemory memory = {
 		.process_count = PROCESSES,
 		.processes = processes,
+		.share_bytes = 120 * MB,
 		.buffer_bytes = 64 * MB,
 		.buffers_size = 128 * MB,
 		.main_bytes = 6 * MB,
