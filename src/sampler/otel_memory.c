@@ -14,7 +14,7 @@
 #include "base/fork.h"
 #include "sampler/otel_memory.h"
 
-/* The registers, and how a note says that 8 bytes are in one; % is special in the text of an asm. */
+/* The registers, and how a note says that 8 bytes are in one.  An asm's text has %% for %. */
 #if defined(__x86_64__)
 #define FIRST "rdi"
 #define SECOND "rsi"
@@ -34,44 +34,46 @@
 PLH_SURVIVES_FORK volatile uint16 plh_otel_memory_alloc_listeners LISTENERS = 0;
 PLH_SURVIVES_FORK volatile uint16 plh_otel_memory_free_listeners LISTENERS = 0;
 
-/* The place of this section tells readers of notes if addresses have moved since they were written. */
+/* By the place of this section readers of notes see if addresses in the file have been moved. */
 static const char base[1] __attribute__((section(".stapsdt.base"), used)) = {0};
 
 /*
- * A probe in the format of SystemTap: an instruction that does nothing, and a note of type 3.  It
- * has the addresses of the instruction, of the section above and of the count of listeners, and
- * three texts.  Notes of this kind are not loaded into memory, and strip keeps them.
+ * Pass a probe, with operands in registers.  The format is SystemTap's: an instruction that does
+ * nothing, and a note of type 3, with the addresses of the instruction, of the section above and of
+ * the count of listeners, and three texts.  Such notes are not loaded into memory, and strip keeps
+ * them.
  */
-#define PROBE(name, listeners, arguments) \
-	"990:	nop\n" \
-	"	.pushsection .note.stapsdt, \"\", \"note\"\n" \
-	"	.balign 4\n" \
-	"	.4byte 992f - 991f, 994f - 993f, 3\n" \
-	"991:	.asciz \"stapsdt\"\n" \
-	"992:	.balign 4\n" \
-	"993:	.8byte 990b, .stapsdt.base, " listeners "\n" \
-	"	.asciz \"otel_memory\", \"" name "\", \"" arguments "\"\n" \
-	"994:	.balign 4\n" \
-	"	.popsection\n"
+#define PASS(name, listeners, arguments, ...) \
+	__asm__ volatile ( \
+		"990:	nop\n" \
+		"	.pushsection .note.stapsdt, \"\", \"note\"\n" \
+		"	.balign 4\n" \
+		"	.4byte 992f - 991f, 994f - 993f, 3\n" \
+		"991:	.asciz \"stapsdt\"\n" \
+		"992:	.balign 4\n" \
+		"993:	.8byte 990b, .stapsdt.base, " listeners "\n" \
+		"	.asciz \"otel_memory\", \"" name "\", \"" arguments "\"\n" \
+		"994:	.balign 4\n" \
+		"	.popsection\n" \
+		: : __VA_ARGS__)
 
 /* The weight is what live_bytes has of the sample. */
 pg_noinline void
 plh_otel_memory_tell_alloc(const void *pointer, Size size, PlhDraw draw)
 {
 	uint64		weight = plh_sampling_value(size, draw).weight * (uint64) size;
-	register const void *first asm(FIRST) = pointer;
-	register uint64 second asm(SECOND) = size;
-	register uint64 third asm(THIRD) = weight;
+	register const void *first __asm__(FIRST) = pointer;
+	register uint64 second __asm__(SECOND) = size;
+	register uint64 third __asm__(THIRD) = weight;
 
-	asm volatile (PROBE("alloc", "plh_otel_memory_alloc_listeners",
-						IN(FIRST) " " IN(SECOND) " " IN(THIRD))
-				  : : "r"(first), "r"(second), "r"(third));
+	PASS("alloc", "plh_otel_memory_alloc_listeners", IN(FIRST) " " IN(SECOND) " " IN(THIRD),
+		 "r"(first), "r"(second), "r"(third));
 }
 
 pg_noinline void
 plh_otel_memory_tell_free(const void *pointer)
 {
-	register const void *first asm(FIRST) = pointer;
+	register const void *first __asm__(FIRST) = pointer;
 
-	asm volatile (PROBE("free", "plh_otel_memory_free_listeners", IN(FIRST)) : : "r"(first));
+	PASS("free", "plh_otel_memory_free_listeners", IN(FIRST), "r"(first));
 }
