@@ -23,6 +23,7 @@
 #include "profile/profile_counters.h"
 #include "sampler/chunk_mark.h"
 #include "sampler/live_samples.h"
+#include "sampler/otel_memory.h"
 #include "sampler/plan_nodes.h"
 #include "sampler/sample_filter.h"
 
@@ -154,6 +155,7 @@ remove_sample(PlhLiveSample *sample)
 {
 	Assert(PLH_MARKS_CHUNKS || plh_sample_filter_has(sample->entry.pointer));
 	plh_profile_counters_subtract(sample->entry.user, sample->size, sample->draw, sample->tick);
+	plh_otel_memory_freed(sample->entry.pointer);
 	if (unlikely(plh_plan_nodes_are_watched))
 		plh_plan_nodes_subtract_chunk(plh_live_samples_index(sample), sample->size, sample->draw);
 	if (!PLH_MARKS_CHUNKS)

@@ -37,6 +37,7 @@
 #include "sampler/current_site.h"
 #include "sampler/malloc_hooks.h"
 #include "sampler/malloc_samples.h"
+#include "sampler/otel_memory.h"
 #include "sampler/owner.h"
 #include "sampler/plan_nodes.h"
 #include "sampler/statement_peaks.h"
@@ -141,9 +142,11 @@ probe_contexts(void)
 static void
 end_sample(uint32 number)
 {
+	const void *block = plh_malloc_samples_block(number);
 	PlhMallocSampled sampled = plh_malloc_samples_remove(number);
 
 	plh_profile_counters_subtract(sampled.site, sampled.size, sampled.draw, sampled.tick);
+	plh_otel_memory_freed(block);
 	if (unlikely(plh_plan_nodes_are_watched))
 		plh_plan_nodes_subtract(sampled.part, sampled.size, sampled.draw);
 }
@@ -195,6 +198,7 @@ record_sample(void *block, Size size, uint32 interval)
 	if (kept != NULL)
 	{
 		kept->tick = plh_profile_counters_add(sampled.site, size, 0, sampled.draw);
+		plh_otel_memory_allocated(block, size, sampled.draw);
 		if (unlikely(plh_plan_nodes_are_watched))
 			kept->part = plh_plan_nodes_add(sampled.site, size, sampled.draw, NULL);
 		plh_statement_peaks_sampled();

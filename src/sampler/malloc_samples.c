@@ -242,16 +242,24 @@ unlink_sample(uint32 number, const void *block)
 		note_in_filter(block, false);
 }
 
+/* Returns the block of a claimed sample. */
+const void *
+plh_malloc_samples_block(uint32 number)
+{
+	const MallocSample *sample = sample_at(number);
+
+	Assert((sample->block & CLAIMED) != 0);
+	return (const void *) (sample->block & ~CLAIMED);
+}
+
 PlhMallocSampled
 plh_malloc_samples_remove(uint32 number)
 {
 	MallocSample *sample = sample_at(number);
-	const void *block = (const void *) (sample->block & ~CLAIMED);
 	PlhMallocSampled sampled = sample->sampled;
 
 	Assert(plh_guard_held);
-	Assert((sample->block & CLAIMED) != 0);
-	unlink_sample(number, block);
+	unlink_sample(number, plh_malloc_samples_block(number));
 	WRITE(sample->block, 0);
 	WRITE(sample->next, state.unused_samples);
 	state.unused_samples = number;

@@ -31,6 +31,7 @@ typedef struct PlhMallocSampled
 extern void plh_malloc_samples_start(uint32 max_samples, uint8 *filter);
 extern PlhMallocSampled *plh_malloc_samples_insert(const void *block,
 												   const PlhMallocSampled *sampled);
+extern const void *plh_malloc_samples_block(uint32 number);
 extern PlhMallocSampled plh_malloc_samples_remove(uint32 number);
 extern uint32 plh_malloc_samples_next_left(void);
 extern void plh_malloc_samples_forget(void);

@@ -36,6 +36,7 @@
 #include "sampler/method_hooks.h"
 #include "sampler/method_patch.h"
 #include "sampler/near_code.h"
+#include "sampler/otel_memory.h"
 #include "sampler/owner.h"
 #include "sampler/plan_nodes.h"
 #include "sampler/planned_failure.h"
@@ -183,6 +184,7 @@ record_sample(MemoryContext context, void *pointer, Size size, uint32 interval, 
 	if (sample != NULL)
 	{
 		sample->tick = plh_profile_counters_add(site, size, spare_of(pointer, size, type), draw);
+		plh_otel_memory_allocated(pointer, size, draw);
 		if (is_freed_singly(type))
 			plh_chunk_mark(pointer);
 		if (unlikely(plh_plan_nodes_are_watched))

@@ -38,7 +38,7 @@ our @EXPORT = qw(
   new_server define_leakers define_corner_cases define_fixture set_and_reload
   profile_directory profile_files dump_files dump_text
   ask ask_in_one_session process_row report_row report_figures session_pid malloc_tells
-  is_estimate is_near has_program needs_programs run_tool wait_until wait_for_server is_gone kill_server
+  is_estimate is_near has_program needs_programs can_trace run_tool wait_until wait_for_server is_gone kill_server
   $quick_keeper wait_for_looks
   problem_at_exit sessions_left rounds
 );
@@ -435,6 +435,18 @@ sub is_gone
 	my ($path, $name) = @_;
 
 	return wait_until(sub { !-e $path }, $name);
+}
+
+# Can gdb look at sessions?  Without it, or where the kernel forbids it, not.
+sub can_trace
+{
+	my ($node) = @_;
+	my $session = $node->background_psql('postgres');
+	my $pid = session_pid($session);
+	my $output = has_program('gdb') ? qx(gdb -nx -batch -p $pid 2>&1) : '';
+
+	$session->quit;
+	return $output =~ /detached/;
 }
 
 # What can be told of a process that should be gone.

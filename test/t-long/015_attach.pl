@@ -119,16 +119,6 @@ sub attach
 	return run_program('pg_leakhunt_attach', @_);
 }
 
-sub can_trace
-{
-	my $session = $node->background_psql('postgres');
-	my $pid = session_pid($session);
-	my $output = qx(gdb -n -batch -p $pid 2>&1);
-
-	$session->quit;
-	return $output =~ /detached/;
-}
-
 for my $wrong (
 	[ [], qr/^Usage: pg_leakhunt_attach PID/m ],
 	[ ['x'], qr/"x" is not a process id/ ],
@@ -195,7 +185,7 @@ $blogger->quit;
 SKIP:
 {
 	skip 'only processes of x86-64 can be attached to', 1 if (POSIX::uname())[4] ne 'x86_64';
-	skip 'gdb may not trace here', 1 unless can_trace();
+	skip 'gdb may not trace here', 1 unless can_trace($node);
 
 	# at work, with a transaction open
 	my $session = $node->background_psql('postgres', on_error_stop => 0);

@@ -56,6 +56,7 @@ main(void)
 	test_suspects();
 	test_suspect_sums();
 	test_odd_suspects();
+	test_otel_memory();
 	test_proven_suspects();
 	test_finding_evidence();
 	test_statement_evidence();

@@ -74,6 +74,7 @@ extern void test_families(void);
 extern void test_suspects(void);
 extern void test_suspect_sums(void);
 extern void test_odd_suspects(void);
+extern void test_otel_memory(void);
 extern void test_proven_suspects(void);
 extern void test_finding_advice(void);
 extern void test_finding_evidence(void);
