@@ -14,7 +14,7 @@ install_stopped() {
 	[ -z "$ours" ] || "${as_root[@]}" rm "$policy"
 }
 
-# So many ports that are free, each another one.
+# Free ports, as many as the argument says.
 free_ports() {
 	perl -MIO::Socket::INET -e '
 		@sockets = map { IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1") } 1 .. shift;
