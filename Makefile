@@ -139,7 +139,7 @@ PG_CONFIG ?= pg_config
 
 # The scripts of these targets set up what they need, including a server and its
 # pg_config, which PGXS would want to have already.
-OWN_TARGETS = demo test test-long test-all test-stress test-incidents test-fleet test-faults test-kills test-load test-fuzz test-readers test-pages test-listeners test-sanitizers test-valgrind test-matrix \
+OWN_TARGETS = demo test test-long test-all test-stress test-incidents test-fleet test-zabbix test-faults test-kills test-load test-fuzz test-readers test-pages test-listeners test-sanitizers test-valgrind test-matrix \
 	test-outside test-non-pie test-coexistence test-core test-plans test-minors test-random-limit test-contexts test-aarch64 test-published-leaks test-documents test-packages \
 	test-indent test-lint test-scan-build test-cppcheck \
 	test-planted test-hunt test-lost bench dist
@@ -165,6 +165,9 @@ test-fleet:
 	test/fleet
 test-listeners:
 	test/listeners
+# Debian's Zabbix, on a server with leaks, with its template in monitoring/.
+test-zabbix:
+	test/zabbix
 # Looks for hostile files that the readers fail at, a minute long.
 test-fuzz:
 	test/fuzz/run 10
@@ -348,7 +351,8 @@ uninstall-look:
 	rm -f '$(DESTDIR)$(bindir)/pg_leakhunt_look'
 
 # The files for Prometheus, exporters, Grafana and systemd.
-MONITORING = monitoring/README.md $(wildcard monitoring/*.yml) monitoring/grafana-dashboard.json
+MONITORING = monitoring/README.md monitoring/grafana-dashboard.json \
+	$(wildcard monitoring/*.yml monitoring/*.sql monitoring/*.conf)
 MONITORING_UNITS = $(wildcard monitoring/systemd/*)
 monitoring_folder = $(DESTDIR)$(datadir)/pg_leakhunt/monitoring
 install: install-monitoring

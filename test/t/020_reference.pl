@@ -127,6 +127,10 @@ agree(
 		UNION VALUES ('suspect_bytes'), ('suspect_growth_bytes_per_second'), ('context_bytes'), ('malloc_bytes'),
 			('statement_peak_bytes'), ('lost_bytes'), ('lost_resettable_bytes'), ('oldest_proof_seconds')}));
 
+# Datadog's Agent leaves metrics out whose names its file does not have.
+my $datadog = slurp_file("$top/monitoring/datadog-pg_leakhunt.yml");
+is(join("\n", sort $datadog =~ /^ +(\w+): \{ name: pg_leakhunt\.\1, type: gauge \}$/mg), join("\n", sort map { $_->{name} } @metrics), 'Datadog gets each metric');
+
 # Functions, but for those that are hidden: many have the rows of a view.
 my $backs_view = q{EXISTS (SELECT FROM pg_class WHERE relkind = 'v' AND '_' || relname = proname)};
 my $public = is_member('pg_proc') . q{ AND proname ~ '^pg_'};

@@ -87,15 +87,15 @@ calls_none('pg_leakhunt_remove');
 
 my $top = "$FindBin::RealBin/../..";
 my $queries = 0;
-for my $file (glob("$top/monitoring/*.yml"))
+for my $file (glob("$top/monitoring/*.yml $top/monitoring/*.sql"))
 {
-	for my $query (slurp_file($file) =~ /^\s+(SELECT .*?\n\s+FROM pg_leakhunt_\w+)\n/msg)
+	for my $query (slurp_file($file) =~ /^\s*(SELECT .*?\n\s*FROM pg_leakhunt_\w+(?:\nGROUP BY [^\n]+)?)\n/msg)
 	{
 		is($node->psql('postgres', $query), 0, "$file: the query returns");
 		$queries++;
 	}
 }
-is($queries, 6, 'each file for an exporter has a query');
+is($queries, 8, 'each file for an exporter or an agent has a query');
 calls_none('monitoring/');
 
 done_testing();
