@@ -23,8 +23,7 @@
 /* It is waited for this long. */
 #define WAIT_US 200000
 
-/* Of many, for this longer for each, as they share processors, but at most so long. */
-#define EACH_US 10000
+/* And many for this long. */
 #define MOST_US 2000000
 
 /* May the caller look at it, and is there an answer to be seen? */
@@ -86,23 +85,28 @@ ask_visited(PlhProfileImage *image, void *arg)
 	MemoryContextSwitchTo(caller_context);
 }
 
+/*
+ * Many processes share processors, so that each has its time from when another has answered.  Those
+ * that do not answer, such as auxiliary processes, are not waited for one after the other.
+ */
 void
 plh_sql_moment_of_all(void)
 {
 	Asked		asked = {.memory = CurrentMemoryContext};
-	int64		until_us;
+	int64		began_us;
+	int64		answered_us;
 	ListCell   *pid;
 	ListCell   *request;
 
 	plh_sql_access_visit(plh_sql_access_sees_all(), 0, ask_visited, &asked);
-	until_us = plh_clock_us(CLOCK_MONOTONIC) +
-		Min(MOST_US, WAIT_US + EACH_US * list_length(asked.pids));
+	began_us = answered_us = plh_clock_us(CLOCK_MONOTONIC);
 	forboth(pid, asked.pids, request, asked.requests)
 	{
-		int64		left_us = until_us - plh_clock_us(CLOCK_MONOTONIC);
+		int64		until_us = Min(answered_us + WAIT_US, began_us + MOST_US);
 		int64		result;
 
-		(void) plh_sql_errand_wait(PLH_ERRAND_COUNT, lfirst_int(pid),
-								   (uint32) lfirst_int(request), left_us, &result);
+		if (plh_sql_errand_wait(PLH_ERRAND_COUNT, lfirst_int(pid), (uint32) lfirst_int(request),
+								until_us - plh_clock_us(CLOCK_MONOTONIC), &result))
+			answered_us = plh_clock_us(CLOCK_MONOTONIC);
 	}
 }
