@@ -94,13 +94,15 @@ my $hoarder = $node->background_psql('postgres');
 $hoarder->query_safe("SET application_name = 'hoarder'");
 $hoarder->query_safe('SELECT pg_backend_pid() FROM pg_leakhunt_processes LIMIT 1');
 # a session counts its memory with a sample at most once a second: not with the second of these
-$hoarder->query_safe('BEGIN');
-$hoarder->query_safe("SELECT leak_named_context('hoard', @{[32 * MB]}), leak_named_context('hoard', @{[32 * MB]})");
+$hoarder->query_until(qr/started/, "\\echo started\nSELECT leak_named_context('hoard', @{[32 * MB]}), leak_named_context('hoard', @{[32 * MB]}), pg_sleep(3600);\n");
+$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'}) or die 'nobody sleeps';
 is_near(bytes_of('contexts', 'contexts named hoard'), MB, 64 * MB, 'contexts that were made just now are a part');
 is(ask($node, q{SELECT processes FROM pg_leakhunt_memory() WHERE part = 'sessions' AND title LIKE '%client backend, application hoarder'}), 1, 'below a row for sessions of their application');
 
-$hoarder->quit;
+$hoarder->{run}->signal('KILL');
+$hoarder->{run}->finish;
 $node->safe_psql('postgres', q{
+	SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'hoarder';
 	CREATE TABLE joined AS SELECT g AS id, repeat('y', 40) AS filler FROM generate_series(1, 60000) g;
 	ANALYZE joined});
 check_parts();
