@@ -44,6 +44,36 @@ sub kernel_sum
 	return $sum;
 }
 
+# A parallel hash join that runs, and what is known of the server meanwhile.
+sub check_parts
+{
+	my ($used_file) = @_;
+	my $joiner = $node->background_psql('postgres');
+	$joiner->query_until(qr/started/, qq{\\echo started
+		SET application_name = 'joiner';
+		SELECT sum(length(a.filler)), count(pg_sleep(CASE WHEN a.id % 30 = 0 THEN 1 ELSE 0 END)) FROM joined a JOIN joined b USING (id);\n});
+	$node->poll_query_until('postgres', q{SELECT count(*) = 3 FROM pg_stat_activity WHERE wait_event = 'PgSleep'}) or die 'the join does not run';
+
+	is(ask($node, $mismatches), 0, 'parts add up while a statement runs');
+	ask_in_one_session(
+		$node, sub {
+			# what this session needs for its first answer is there before
+			bytes_of('sessions');
+			my $used = bytes_of('used');
+			is_near($used, 0.02 * $used, slurp_file($used_file), 'what is used is what the kernel counts') if $used_file;
+			my $private = kernel_sum('smaps_rollup', 'Pss_Anon');
+			is_near(bytes_of('sessions'), 0.05 * $private, $private, 'private memory counts once, also where it is shared since a fork');
+			my $tables = kernel_sum('status', 'VmPTE');
+			is_near(bytes_of('page_tables'), 0.05 * $tables, $tables, 'page tables are a part');
+		});
+	my ($pid) = split /\n/, ask($node, q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND application_name = 'joiner'});
+	cmp_ok(bytes_of('segment_owner', "process $pid and its parallel workers"), '>=', MB, 'segments of a parallel hash are those of their session');
+	cmp_ok(bytes_of('segment_owners'), '<', bytes_of('dynamic_segments'), 'and the others of several');
+	$joiner->{run}->signal('KILL');
+	$joiner->{run}->finish;
+	$node->safe_psql('postgres', q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'joiner'});
+}
+
 # everywhere
 is(ask($node, $mismatches), 0, 'the parts of each row add up to it');
 is(ask($node, 'SELECT count(*) FROM pg_leakhunt_memory() WHERE number = 1 AND part = \'used\' AND share = 1'), 1, 'the whole comes first');
@@ -63,9 +93,19 @@ for my $group ('nonsense', '/../../etc', '/a/../../b', '/no/such/group', '', '/'
 my $hoarder = $node->background_psql('postgres');
 $hoarder->query_safe("SET application_name = 'hoarder'");
 $hoarder->query_safe('SELECT pg_backend_pid() FROM pg_leakhunt_processes LIMIT 1');
-$hoarder->query_safe("SELECT leak_named_context('hoard', @{[64 * MB]})");
+# a session counts its memory with a sample at most once a second: not with the second of these
+$hoarder->query_until(qr/started/, "\\echo started\nSELECT leak_named_context('hoard', @{[32 * MB]}), leak_named_context('hoard', @{[32 * MB]}), pg_sleep(3600);\n");
+$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'}) or die 'nobody sleeps';
 is_near(bytes_of('contexts', 'contexts named hoard'), MB, 64 * MB, 'contexts that were made just now are a part');
 is(ask($node, q{SELECT processes FROM pg_leakhunt_memory() WHERE part = 'sessions' AND title LIKE '%client backend, application hoarder'}), 1, 'below a row for sessions of their application');
+
+$hoarder->{run}->signal('KILL');
+$hoarder->{run}->finish;
+$node->safe_psql('postgres', q{
+	SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'hoarder';
+	CREATE TABLE joined AS SELECT g AS id, repeat('y', 40) AS filler FROM generate_series(1, 60000) g;
+	ANALYZE joined});
+check_parts();
 
 SKIP:
 {
@@ -77,43 +117,16 @@ SKIP:
 	my ($used_file) = grep { -e "$group/$_" } qw(memory.current memory.usage_in_bytes);
 	my $name = $group =~ s{^/sys/fs/cgroup(?:/memory)?}{}r;
 
-	$hoarder->quit;
 	$node->stop;
 	system_or_bail('sh', '-c', "echo \$\$ >'$group/cgroup.procs' && exec pg_ctl -w -D '"
 		  . $node->data_dir . "' -l '" . $node->logfile . q{' start >/dev/null});
 	$node->_update_pid(1);
-	$node->safe_psql('postgres', q{
-		CREATE TABLE joined AS SELECT g AS id, repeat('y', 40) AS filler FROM generate_series(1, 60000) g;
-		ANALYZE joined});
-	my $joiner = $node->background_psql('postgres');
-	$joiner->query_until(qr/started/, qq{\\echo started
-		SET application_name = 'joiner';
-		SELECT sum(length(a.filler)), count(pg_sleep(CASE WHEN a.id % 30 = 0 THEN 1 ELSE 0 END)) FROM joined a JOIN joined b USING (id);\n});
-	$node->poll_query_until('postgres', q{SELECT count(*) = 3 FROM pg_stat_activity WHERE wait_event = 'PgSleep'}) or die 'the join does not run';
-
-	is(ask($node, $mismatches), 0, 'parts add up in a control group');
+	check_parts("$group/$used_file");
 	like(ask($node, q{SELECT title FROM pg_leakhunt_memory() WHERE number = 1}), qr/^used by the control group$/, 'it counts');
 	is(bytes_of('limit'), 512 * MB, 'its limit is told');
-	ask_in_one_session(
-		$node, sub {
-			# what this session needs for its first answer is there before
-			bytes_of('sessions');
-			my $used = bytes_of('used');
-			is_near($used, 0.02 * $used, slurp_file("$group/$used_file"), 'what is used is what the kernel counts');
-			my $private = kernel_sum('smaps_rollup', 'Pss_Anon');
-			is_near(bytes_of('sessions'), 0.05 * $private, $private, 'private memory counts once, also where it is shared since a fork');
-			my $tables = kernel_sum('status', 'VmPTE');
-			is_near(bytes_of('page_tables'), 0.05 * $tables, $tables, 'page tables are a part');
-		});
-	my ($pid) = split /\n/, ask($node, q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND application_name = 'joiner'});
-	cmp_ok(bytes_of('segment_owner', "process $pid and its parallel workers"), '>=', MB, 'segments of a parallel hash are those of their session');
-	cmp_ok(bytes_of('segment_owners'), '<', bytes_of('dynamic_segments'), 'and the others of several');
-
 	# another group, by its name
 	is(ask($node, "SELECT part FROM pg_leakhunt_memory('$name') WHERE part = 'shared_buffers'"), 'shared_buffers', 'the same group by its name is the same');
 	is(ask($node, "SELECT count(*) FILTER (WHERE part = 'used'), count(*) FILTER (WHERE part IN ('shared_buffers', 'sessions')) FROM pg_leakhunt_memory('$other')"), '1|0', 'of a group without this server only what the kernel tells is known');
-	$joiner->{run}->signal('KILL');
-	$joiner->{run}->finish;
 	$node->stop('immediate');
 }
 done_testing;
