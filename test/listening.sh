@@ -13,6 +13,7 @@ listen() {
 	for clause in "$@"; do
 		program+=" $provider:$clause"
 	done
+	: >"$scratch/events"
 	(cd "$scratch" && exec "${as_root[@]}" unshare -m bash -c '
 		[ -e /sys/kernel/tracing/events ] || mount -t tracefs none /sys/kernel/tracing
 		BPFTRACE_PERF_RB_PAGES=4096 exec bpftrace -B line -e "$1"' listen "$program") \
