@@ -191,14 +191,17 @@ let_run(Run *run, double *end_s)
 	for (*end_s = 0; *end_s < 3600; *end_s += STEP_S)
 	{
 		PlhMemoryForecast forecast;
+		PlhMemoryLook now;
 
 		if (!take_step(run, *end_s))
 			break;
 		if (*end_s < next_s)
 			continue;
-		plh_memory_course_note(&course, run->limit * MB,
-							   (run->limit - run->base - run->noise - run->taken) * MB,
-							   1 + *end_s * 1e6);
+		now = (PlhMemoryLook)
+		{
+			1 + *end_s * 1e6, (run->limit - run->base - run->noise - run->taken) * MB, 0
+		};
+		plh_memory_course_note(&course, run->limit * MB, &now);
 		next_s = *end_s + pause_s(&course);
 		if (!plh_memory_course_foresee(&course, &forecast) || count == MOST_LOOKS)
 			continue;

@@ -100,18 +100,15 @@ remove_look(PlhMemoryCourse *course, int number)
 }
 
 void
-plh_memory_course_note(PlhMemoryCourse *course, int64 limit_bytes, int64 room_bytes, int64 now_us)
+plh_memory_course_note(PlhMemoryCourse *course, int64 limit_bytes, const PlhMemoryLook *now)
 {
 	if (course->limit_bytes != limit_bytes ||
-		(course->count > 0 && now_us <= last_look(course)->at_us))
+		(course->count > 0 && now->at_us <= last_look(course)->at_us))
 		memset(course, 0, sizeof(*course));
 	course->limit_bytes = limit_bytes;
 	if (course->count == PLH_MEMORY_LOOKS)
-		remove_look(course, least_telling(course, now_us));
-	course->looks[course->count++] = (PlhMemoryLook)
-	{
-		now_us, room_bytes
-	};
+		remove_look(course, least_telling(course, now->at_us));
+	course->looks[course->count++] = *now;
 }
 
 int64
@@ -122,10 +119,17 @@ plh_memory_course_left_us(const PlhMemoryCourse *course)
 
 	if (course->count < 2 || (taken = last[-1].room_bytes - last->room_bytes) <= 0)
 		return PG_INT64_MAX;
-	return (int64) ((double) last->room_bytes / taken * (last->at_us - last[-1].at_us));
+	return (int64) ((double) Max(0, last->room_bytes) / taken * (last->at_us - last[-1].at_us));
 }
 
-/* The room at a moment between looks. */
+/* What else there is room for. */
+static int64
+unpromised(const PlhMemoryLook *look)
+{
+	return look->room_bytes - look->promised_bytes;
+}
+
+/* That room at a moment between looks. */
 static double
 room_at(const PlhMemoryCourse *course, double at_us)
 {
@@ -135,7 +139,7 @@ room_at(const PlhMemoryCourse *course, double at_us)
 	while (after > course->looks + 1 && after[-1].at_us > at_us)
 		after--;
 	part = (at_us - after[-1].at_us) / (after->at_us - after[-1].at_us);
-	return after[-1].room_bytes + part * (after->room_bytes - after[-1].room_bytes);
+	return unpromised(&after[-1]) + part * (unpromised(after) - unpromised(&after[-1]));
 }
 
 /* Does each quarter have more than the one before, or each less? */
@@ -163,7 +167,7 @@ read_quarters(const PlhMemoryCourse *course, int first, double *rates)
 {
 	const PlhMemoryLook *begin = &course->looks[first];
 	double		span = (last_look(course)->at_us - begin->at_us) / (double) QUARTERS;
-	double		before = begin->room_bytes;
+	double		before = unpromised(begin);
 
 	for (int i = 0; i < QUARTERS; i++)
 	{
@@ -181,7 +185,7 @@ window_from(const PlhMemoryCourse *course, int first)
 	const PlhMemoryLook *begin = &course->looks[first];
 	const PlhMemoryLook *end = last_look(course);
 	double		span = end->at_us - begin->at_us;
-	Window		window = {first, (begin->room_bytes - end->room_bytes) / span,.error = HUGE_VAL};
+	Window		window = {first, (unpromised(begin) - unpromised(end)) / span,.error = HUGE_VAL};
 	double		rates[QUARTERS];
 	double		trend = 0;
 	double		squares = 0;
@@ -215,7 +219,7 @@ lull_before(const PlhMemoryCourse *course, const Window *window, int first, int 
 		const PlhMemoryLook *begin = &course->looks[i];
 		int64		span = end->at_us - begin->at_us;
 
-		if (begin->room_bytes - end->room_bytes < LULL_PART * window->rate * span)
+		if (unpromised(begin) - unpromised(end) < LULL_PART * window->rate * span)
 		{
 			lull = span;
 			break;
@@ -231,14 +235,14 @@ has_ended(const PlhMemoryCourse *course, const Window *window)
 	int			last = course->count - 1;
 	int			growing = window->first;
 	int64		lull = lull_before(course, window, growing, last);
-	int64		begun_bytes = course->looks[growing].room_bytes -
-		(course->looks[growing].room_bytes - course->looks[last].room_bytes) / BEGUN_PART;
+	int64		begun_bytes = unpromised(&course->looks[growing]) -
+		(unpromised(&course->looks[growing]) - unpromised(&course->looks[last])) / BEGUN_PART;
 	int64		now_us = course->looks[last].at_us;
 	int64		before = now_us - course->looks[Max(0, last - LEAST_LULL_LOOKS + 1)].at_us;
 
 	if (lull <= before)
 		return false;
-	while (course->looks[growing].room_bytes > begun_bytes)
+	while (unpromised(&course->looks[growing]) > begun_bytes)
 		growing++;
 	for (int i = growing + 1; i < last && course->looks[i].at_us <= now_us - lull; i++)
 		before = Max(before, lull_before(course, window, growing, i) * LONGER_LULL);
@@ -276,40 +280,58 @@ measure_growth(const PlhMemoryCourse *course, int first, PlhMemoryForecast *fore
 	const PlhMemoryLook *end = last_look(course);
 	const PlhMemoryLook *begin = &course->looks[first];
 
-	while (begin > course->looks && begin[-1].room_bytes > begin->room_bytes &&
+	while (begin > course->looks && unpromised(&begin[-1]) > unpromised(begin) &&
 		   begin->at_us > course->rested_at_us)
 		begin--;
-	forecast->grown_bytes = begin->room_bytes - end->room_bytes;
+	forecast->grown_bytes = unpromised(begin) - unpromised(end);
 	forecast->grown_us = end->at_us - begin->at_us;
 }
 
-/* The time in which room is taken, if the rate goes on to change as it has for a while. */
+/*
+ * The time in which room is taken at a rate that goes on to change as it has, for as long again as
+ * some spans of the window.
+ */
 static double
-time_left(const PlhMemoryCourse *course, const Window *window, double room_bytes)
+time_in(double room_bytes, double rate_now, double trend, double span_us)
 {
-	int64		span = last_look(course)->at_us - course->looks[window->first].at_us;
-	double		most = TREND_SPANS * (double) span;
-	double		rate = window->rate_now * exp(window->trend * most);
-	double		taken = (rate - window->rate_now) / window->trend;
+	double		most = TREND_SPANS * span_us;
+	double		rate = rate_now * exp(trend * most);
+	double		taken = (rate - rate_now) / trend;
 
-	if (window->trend == 0)
-		return room_bytes / window->rate_now;
+	if (trend == 0)
+		return room_bytes / rate_now;
 	if (taken < room_bytes)
 		return most + (room_bytes - taken) / rate;
-	return log(1 + window->trend * room_bytes / window->rate_now) / window->trend;
+	return log(1 + trend * room_bytes / rate_now) / trend;
+}
+
+/*
+ * Until there is no room.  What is promised is taken, too, at the rate of now, but only once: so it
+ * lasts until one is taken at both rates, or until the rest is at its own.
+ */
+static double
+time_left(const PlhMemoryCourse *course, const Window *window)
+{
+	const PlhMemoryLook *begin = &course->looks[window->first];
+	const PlhMemoryLook *end = last_look(course);
+	double		span = end->at_us - begin->at_us;
+	double		promised = Max(0, begin->promised_bytes - end->promised_bytes) / span;
+
+	return Max(time_in(Max(0, end->room_bytes), window->rate_now + promised, window->trend, span),
+			   time_in(Max(0, unpromised(end)), window->rate_now, window->trend, span));
 }
 
 static void
 foresee(const PlhMemoryCourse *course, const Window *window, PlhMemoryForecast *forecast)
 {
 	const PlhMemoryLook *end = last_look(course);
-	double		left_us = time_left(course, window, Max(0, end->room_bytes));
+	double		left_us = time_left(course, window);
 	double		range = Min(Max(RANGE_ERRORS * window->error, LEAST_RANGE), MOST_RANGE);
 
 	forecast->left_us = (int64) Min(left_us, PLH_MEMORY_FARTHEST_US + 1.0);
 	forecast->soonest_us = (int64) (forecast->left_us / (1 + range));
 	forecast->latest_us = (int64) (forecast->left_us / (1 - range));
-	forecast->takes_now = end[-1].room_bytes - end->room_bytes >=
+	forecast->takes_now = unpromised(&end[-1]) - unpromised(end) >=
 		LULL_PART * window->rate * (end->at_us - end[-1].at_us);
 	forecast->bytes_per_second = window->rate_now * 1000000.0;
 	measure_growth(course, window->first, forecast);
@@ -331,8 +353,8 @@ note_growth(PlhMemoryCourse *course, bool grows)
 		course->ended_at_us = last->at_us;
 	}
 	if (grows)
-		course->least_bytes = course->grows ? Min(course->least_bytes, last->room_bytes) :
-			last->room_bytes;
+		course->least_bytes = course->grows ? Min(course->least_bytes, unpromised(last)) :
+			unpromised(last);
 	course->resting = grows ? 0 : course->resting + 1;
 	if (course->resting >= REST_LOOKS)
 		course->rested_at_us = last->at_us;
@@ -344,7 +366,7 @@ static bool
 is_worth_telling(const PlhMemoryCourse *course, const PlhMemoryForecast *forecast)
 {
 	bool		was_before = course->has_ended &&
-		last_look(course)->room_bytes >= course->ended_bytes;
+		unpromised(last_look(course)) >= course->ended_bytes;
 
 	return forecast->left_us <= PLH_MEMORY_FARTHEST_US &&
 		forecast->bytes_per_second * forecast->grown_us / 1000000.0 >=

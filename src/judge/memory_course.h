@@ -29,6 +29,7 @@ typedef struct PlhMemoryLook
 {
 	int64		at_us;
 	int64		room_bytes;
+	int64		promised_bytes; /* to what may take them, and no more than that */
 } PlhMemoryLook;
 
 typedef struct PlhMemoryCourse
@@ -37,7 +38,7 @@ typedef struct PlhMemoryCourse
 	int			count;
 	PlhMemoryLook looks[PLH_MEMORY_LOOKS];	/* the oldest first */
 	bool		grows;			/* at the last look */
-	int64		least_bytes;	/* of room, while it has grown */
+	int64		least_bytes;	/* of room that is not promised, while it grows */
 	int			resting;		/* looks without growth */
 	int64		rested_at_us;	/* the last time when that was a rest */
 	bool		has_ended;		/* growth has ended by itself */
@@ -56,9 +57,9 @@ typedef struct PlhMemoryForecast
 	bool		takes_now;		/* since the look before the last one, too */
 } PlhMemoryForecast;
 
-/* Note the room of now.  A course of another limit begins anew. */
-extern void plh_memory_course_note(PlhMemoryCourse *course, int64 limit_bytes, int64 room_bytes,
-								   int64 now_us);
+/* Note what there is now.  A course of another limit begins anew. */
+extern void plh_memory_course_note(PlhMemoryCourse *course, int64 limit_bytes,
+								   const PlhMemoryLook *now);
 
 /*
  * Returns false if the room does not become less, or not steadily, or not for long enough, or will

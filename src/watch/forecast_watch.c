@@ -43,7 +43,7 @@
 /* Nobody can act in less. */
 #define LEAST_LOGGED_US INT64CONST(1000000)
 
-/* Buffers are counted as taken where that leaves room: they take no more than this part. */
+/* Buffers that may take more than this part of a limit are as dangerous as all else. */
 #define BUFFERS_PART 0.8
 
 /* Only the keeper uses this. */
@@ -56,33 +56,28 @@ static PLH_SURVIVES_FORK struct
 	bool		is_set;			/* others see a forecast */
 }			state;
 
-/* Count what is still to be read into buffers as taken. */
-static void
-promise_buffers(PlhMemoryRoom *rooms, int count)
+/* What is still to be read into buffers, where it is within the limit. */
+static int64
+promised_of(const PlhMemoryRoom *room, int64 untouched)
 {
-	int64		untouched = plh_untouched_buffers_bytes();
-
-	for (int i = 0; i < count; i++)
-	{
-		if ((double) NBuffers * BLCKSZ > BUFFERS_PART * rooms[i].limit_bytes)
-			continue;
-		rooms[i].room_bytes -= untouched;
-		rooms[i].shared_bytes += untouched;
-	}
+	return (double) NBuffers * BLCKSZ > BUFFERS_PART * room->limit_bytes ? 0 : untouched;
 }
 
 /* Note all rooms.  Returns the number of the one that will be gone first; -1: none will. */
 static int
 foresee(const PlhMemoryRoom *rooms, int count, PlhMemoryForecast *first, int64 now_us)
 {
+	int64		untouched = plh_untouched_buffers_bytes();
 	int			number = -1;
 
 	for (int i = 0; i < count; i++)
 	{
+		const PlhMemoryLook now = {
+			now_us, rooms[i].room_bytes, promised_of(&rooms[i], untouched)
+		};
 		PlhMemoryForecast forecast;
 
-		plh_memory_course_note(&state.courses[i], rooms[i].limit_bytes, rooms[i].room_bytes,
-							   now_us);
+		plh_memory_course_note(&state.courses[i], rooms[i].limit_bytes, &now);
 		if (!plh_memory_course_foresee(&state.courses[i], &forecast) ||
 			(number >= 0 && forecast.left_us >= first->left_us))
 			continue;
@@ -191,7 +186,6 @@ look(void *arg)
 	int			count = plh_memory_room_read(PostmasterPid, rooms);
 	int			number;
 
-	promise_buffers(rooms, count);
 	number = foresee(rooms, count, &forecast, now_us);
 	if (number >= 0)
 		tell(&forecast, rooms, number, now_us);

@@ -26,13 +26,27 @@ begin(void)
 	now_us = 1000 * SECOND;
 }
 
+static void
+note(int64 limit, double room, double promised)
+{
+	const PlhMemoryLook now = {now_us, (int64) (room * MB), (int64) (promised * MB)};
+
+	plh_memory_course_note(&course, limit, &now);
+}
+
 /* A second later there is that room, in MB.  Returns whether anything is foreseen. */
+static bool
+look_at(double room, double promised)
+{
+	now_us += SECOND;
+	note(LIMIT, room, promised);
+	return plh_memory_course_foresee(&course, &forecast);
+}
+
 static bool
 look(double room)
 {
-	now_us += SECOND;
-	plh_memory_course_note(&course, LIMIT, (int64) (room * MB), now_us);
-	return plh_memory_course_foresee(&course, &forecast);
+	return look_at(room, 0);
 }
 
 /* Nothing changes. */
@@ -212,6 +226,38 @@ test_slow(void)
 	ok(take(&room, 2, 200) > 0 && is_left(room / 2, 0.1), "what becomes faster then is");
 }
 
+/* Memory that is promised to buffers. */
+static void
+test_promised(void)
+{
+	double		room = 900;
+	double		promised = 300;
+	int			count = 0;
+
+	begin();
+	for (int i = 0; i < 150; i++)
+		count += look_at(room -= 2, promised -= 2);
+	ok(count == 0, "what takes no more than was promised to it is no growth");
+	begin();
+	room = 900;
+	promised = 300;
+	for (int i = 0; i < 200; i++)
+		count += look_at(room -= 3, promised);
+	ok(count > 0 && is_left(room / 3, 0.05), "what is promised, and not taken, is room for others");
+	begin();
+	room = 900;
+	promised = 300;
+	for (int i = 0; i < 100; i++)
+		look_at(room -= 5, promised -= 2);
+	ok(is_left((room - promised) / 3, 0.05), "if it is taken meanwhile, the rest is");
+	begin();
+	room = 900;
+	promised = 600;
+	for (int i = 0; i < 130; i++)
+		look_at(room -= 5, promised -= 2);
+	ok(is_left(room / 5, 0.05), "as far as it is taken until then");
+}
+
 static void
 test_limit(void)
 {
@@ -221,12 +267,14 @@ test_limit(void)
 	rest(room, 20);
 	take(&room, 10, 30);
 	ok(look(room -= 10), "of one limit something is foreseen");
-	plh_memory_course_note(&course, LIMIT / 2, (int64) (room * MB), now_us += SECOND);
+	now_us += SECOND;
+	note(LIMIT / 2, room, 0);
 	ok(!plh_memory_course_foresee(&course, &forecast) && course.count == 1, "another limit is another course");
-	plh_memory_course_note(&course, LIMIT / 2, (int64) (room * MB), now_us);
+	note(LIMIT / 2, room, 0);
 	ok(course.count == 1, "and so is a clock that does not go on");
 	ok(plh_memory_course_left_us(&course) == PG_INT64_MAX, "one look leaves any time");
-	plh_memory_course_note(&course, LIMIT / 2, (int64) (room * MB) / 2, now_us + SECOND);
+	now_us += SECOND;
+	note(LIMIT / 2, room / 2, 0);
 	ok(plh_memory_course_left_us(&course) == SECOND, "two that took half leave as much again");
 }
 
@@ -241,5 +289,6 @@ test_memory_courses(void)
 	test_cache();
 	test_up_and_down();
 	test_slow();
+	test_promised();
 	test_limit();
 }
