@@ -23,7 +23,7 @@
 #define PROCESSOR_PART 10000
 
 /* Those that have grown at least this part of the largest growth are told with it. */
-#define ALIKE_PART 4
+#define ALIKE_PART 2
 
 typedef struct Counted
 {

@@ -12,7 +12,7 @@
 typedef struct PlhGrowth
 {
 	int			pid;			/* of the process that has grown most; 0: none */
-	int			processes;		/* that have grown at least a quarter as much */
+	int			processes;		/* that have grown at least half as much */
 	int			percent;		/* all of these */
 	int			server_percent; /* all processes of this server */
 	int			shared_percent; /* shared memory */

@@ -87,7 +87,7 @@ test_who(void)
 	ok(growth.server_percent == 86 && growth.shared_percent == 0, "all of the server have theirs");
 	take(2, 50 * MB);
 	plh_growing_processes_find(&growth, rooms, 1);
-	ok(growth.pid == FIRST_PID + 1 && growth.processes == 2 && growth.percent == 89, "with it are those that have grown a quarter as much");
+	ok(growth.pid == FIRST_PID + 1 && growth.processes == 2 && growth.percent == 89, "with it are those that have grown half as much");
 	take(0, -60 * MB);
 	plh_growing_processes_find(&growth, rooms, 1);
 	ok(growth.percent == 100, "where another one gives memory back, parts are of all that was taken");
