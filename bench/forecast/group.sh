@@ -1,14 +1,6 @@
 # Shell functions for a server in a control group with a limit: a part of the scripts of
 # bench/forecast.
 
-# The limit of the group, in MB.
-set_limit() {
-	local file="$limited_cgroup/memory.limit_in_bytes"
-
-	[ -e "$file" ] || file="$limited_cgroup/memory.max"
-	write_to_group "$file" "${1}M" || fail "The kernel takes no limit of $1 MB."
-}
-
 # Start the server within the group.
 start_in_group() {
 	rm -f "$scratch/log"
