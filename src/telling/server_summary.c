@@ -10,6 +10,7 @@
 #include "judge/suspect.h"
 #include "reader/database_text.h"
 #include "report/words.h"
+#include "telling/forecast_words.h"
 #include "telling/memory_account.h"
 #include "telling/server_summary.h"
 
@@ -347,7 +348,10 @@ plh_server_summary_make(PlhSaid *text, const List *processes, const PlhServerMem
 	plh_sentences_begin(text);
 	tell_sum(text, processes, memory != NULL);
 	if (memory != NULL)
+	{
+		plh_forecast_words_say(text);
 		plh_memory_account_say(text, memory);
+	}
 	tell_causes(text, find_causes(processes), processes);
 	tell_small(text, processes);
 	tell_kinds(text, processes);

@@ -26,6 +26,7 @@
 #include "base/settings.h"
 #include "crash/crash_dumps.h"
 #include "process/profile_directory.h"
+#include "watch/forecast_watch.h"
 #include "watch/keeper.h"
 #include "watch/server_limit.h"
 #include "watch/verdict_watch.h"
@@ -125,10 +126,22 @@ look(int *lock)
 {
 	bool		looked;
 
+	plh_forecast_watch_look();
 	plh_server_limit_look();
 	tend_if_due(lock);
 	looked = plh_verdict_watch_look();
 	elog(DEBUG1, "the pg_leakhunt keeper has looked%s", looked ? " for findings" : "");
+}
+
+/* Until something may be due, in milliseconds. */
+static long
+pause_ms(void)
+{
+	long		pause = Max(1, plh_keeper_time(plh_server_memory_limit > 0 ?
+											   PLH_SERVER_LIMIT_MS : TEND_MS));
+	long		forecast = plh_forecast_watch_pause_ms();
+
+	return forecast < 0 ? pause : Min(pause, forecast);
 }
 
 void
@@ -146,8 +159,7 @@ pg_leakhunt_keeper_main(Datum arg)
 	while (!ShutdownRequestPending)
 	{
 		look(&lock);
-		wait_for_signal(Max(1, plh_keeper_time(plh_server_memory_limit > 0 ?
-											   PLH_SERVER_LIMIT_MS : TEND_MS)));
+		wait_for_signal(pause_ms());
 	}
 
 	/* after an exit with 0 the postmaster would never start it again */

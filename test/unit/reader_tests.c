@@ -34,6 +34,7 @@ main(void)
 	test_heap_texts();
 	test_passing_questions();
 	test_statement_lists();
+	test_growing_processes();
 	test_json();
 	test_log_readings();
 	test_page_proofs();
