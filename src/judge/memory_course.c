@@ -271,8 +271,8 @@ find_window(const PlhMemoryCourse *course, Window *best)
 }
 
 /*
- * By how much it has grown: since the look from which on the room never became more, and no rest was
- * seen.
+ * By how much it has grown: since the look from which on the room never became more, and no rest
+ * was seen.
  */
 static void
 measure_growth(const PlhMemoryCourse *course, int first, PlhMemoryForecast *forecast)
