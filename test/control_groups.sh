@@ -90,6 +90,14 @@ remove_oom_cgroup() {
 	oom_groups=() oom_root="" oom_cgroup="" limited_cgroup="" counted_cgroup="" tests_cgroup=""
 }
 
+# Let $limited_cgroup have that limit, in MB.
+set_limit() {
+	local file="$limited_cgroup/memory.limit_in_bytes"
+
+	[ -e "$file" ] || file="$limited_cgroup/memory.max"
+	write_to_group "$file" "${1}M" || fail "The kernel takes no limit of $1 MB."
+}
+
 # Let this shell, and what it starts, be in the group of the tests, if they need one.
 enter_tests_cgroup() {
 	local shell=$BASHPID

@@ -66,6 +66,13 @@ repeat() {
 	done
 }
 
+# Move the server to a control group with a limit, and let a session take that, slowly.
+let_memory_run_out() {
+	write_to_group "$limited_cgroup/cgroup.procs" "$(head -n 1 "$scratch/data/postmaster.pid")"
+	echo "SELECT count(*) FROM (SELECT array_agg(repeat('x', 40000) || pg_sleep(0.005)::text) FROM generate_series(1, 20000)) s;" |
+		start_session fault_large &
+}
+
 # Prove the session that leaks until so much is lost that there is an alert.
 prove_leak() {
 	local lost

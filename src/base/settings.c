@@ -39,6 +39,7 @@ double		plh_process_memory_limit;
 double		plh_server_memory_limit;
 int			plh_limit_action = PLH_LIMIT_LOG;	/* as its default */
 int			plh_proof_max_memory;
+int			plh_forecast_warning;
 char	   *plh_debuginfod_urls;
 int			plh_keeper_interval;
 PLH_LARGE PlhLoadSettings plh_load_settings;
@@ -357,6 +358,11 @@ define_watch_settings(void)
 							 "\"log\" logs it, \"error\" also ends its statement with an error, \"terminate\" also ends a session that holds too much when it is idle.",
 							 &plh_limit_action, PLH_LIMIT_LOG, limit_options, PGC_SUSET, 0,
 							 NULL, NULL, NULL);
+	DefineCustomIntVariable("pg_leakhunt.forecast_warning",
+							"Logs when memory will run out in less than this time.",
+							"At the rate of now, until the kernel kills a process.  0 foresees nothing.  Needs pg_leakhunt in shared_preload_libraries.",
+							&plh_forecast_warning, 600, 0, 14400, PGC_SIGHUP, GUC_UNIT_S,
+							NULL, NULL, NULL);
 	DefineCustomStringVariable("pg_leakhunt.log", "Selects what is logged without being asked.",
 							   "\"exits\": a summary of each process that is worth a dump file when it exits, at most ten of each role in a minute. \"findings\": each finding of pg_leakhunt_suspects when it is new, and again when it is four times as large, at most ten in a minute. That needs pg_leakhunt in shared_preload_libraries.",
 							   &log_setting, "exits, findings", PGC_SIGHUP, GUC_LIST_INPUT,

@@ -42,6 +42,7 @@ extern double plh_process_memory_limit; /* bytes; 0: none */
 extern double plh_server_memory_limit;	/* bytes, of all processes; 0: none */
 extern int	plh_limit_action;	/* PlhLimitAction */
 extern int	plh_proof_max_memory;	/* kB; 0: nothing is proven unasked */
+extern int	plh_forecast_warning;	/* seconds; 0: nothing is foreseen */
 extern char *plh_debuginfod_urls;	/* see symbols/symbol_files.h */
 extern int	plh_keeper_interval;	/* ms */
 

@@ -12,6 +12,7 @@
 #include "functions/sql_access.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
+#include "process/forecast_place.h"
 #include "process/process.h"
 #include "process/profile_directory.h"
 #include "reader/machine_memory.h"
@@ -134,6 +135,16 @@ put_memory(PlhRowSink *sink)
 	put_server(sink, "memory_available_bytes", memory.available_bytes);
 }
 
+/* Without a forecast there is no row. */
+static void
+put_forecast(PlhRowSink *sink)
+{
+	PlhControlForecast forecast;
+
+	if (plh_forecast_place_get(&forecast))
+		put_server(sink, "memory_forecast_seconds", forecast.left_us / 1000000.0);
+}
+
 static void
 put_suspects(PlhRowSink *sink, const PlhWorstSuspects *worst)
 {
@@ -185,7 +196,10 @@ pg_leakhunt_metrics(PG_FUNCTION_ARGS)
 		put_server(&sink, "server_limit_bytes", plh_server_memory_limit);
 	}
 	if (sink.sees_all)
+	{
 		put_memory(&sink);
+		put_forecast(&sink);
+	}
 	for (int i = 0; i < figures->type_count; i++)
 		put_type(&sink, &figures->types[i]);
 	put_suspects(&sink, plh_worst_suspects_find(figures, plh_sql_source_suppressions(fcinfo),

@@ -20,6 +20,7 @@
 #include "report/shared_function.h"
 #include "report/stack_text.h"
 #include "telling/finding_json.h"
+#include "telling/forecast_words.h"
 #include "telling/memory_account.h"
 
 /* The points of the history of all processes together, and of one at least. */
@@ -310,7 +311,10 @@ plh_page_server_append(StringInfo json, PlhPageServer *server,
 	plh_json_put_zone(json, server->now);
 	plh_json_put_time(json, "at", server->now);
 	if (server->account != NULL)
+	{
 		plh_memory_account_put(json, server->account);
+		plh_forecast_words_put(json);
+	}
 	plh_finding_json_put_text(json, &server->words);
 	plh_finding_json_put_verdicts(json);
 	plh_json_key(json, "statements");

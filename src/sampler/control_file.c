@@ -29,7 +29,7 @@
  * The name contains the version of the layout, and behind that the identifier of the cluster:
  * servers of two may have been given one directory.
  */
-#define CONTROL_FILE "control.11"
+#define CONTROL_FILE "control.12"
 
 /*
  * Tries to get the lock, this long apart.  Writers have it for microseconds: a process that has it

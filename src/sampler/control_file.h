@@ -101,6 +101,28 @@ typedef struct PlhControlLog
 	PlhControlLogPlace places[PLH_CONTROL_LOG_PLACES];
 } PlhControlLog;
 
+/* When memory will run out, as the keeper foresees (forecast_place.h). */
+typedef struct PlhControlForecast
+{
+	pg_atomic_uint32 changes;	/* odd: it is changing */
+	bool		of_group;		/* a control group has the limit, not the machine */
+	int32		pid;			/* of the process that grows most; 0: none does */
+	int32		processes;		/* that grow about as much */
+	int32		percent;		/* of the growth is theirs */
+	int32		server_percent; /* is that of all processes of this server */
+	int32		shared_percent; /* is shared memory */
+	int32		waiting_percent;	/* of the time, processes wait for memory; -1:
+									 * not known */
+	int64		looked_at_us;	/* by the monotonic clock; 0: there is none */
+	int64		left_us;		/* from then on, until the kernel kills */
+	int64		soonest_us;
+	int64		latest_us;
+	int64		limit_bytes;
+	int64		room_bytes;		/* of that */
+	int64		bytes_per_second;
+	int64		freed_bytes;	/* by the end of that process */
+} PlhControlForecast;
+
 typedef struct PlhControlFile
 {
 	uint32		sequence;		/* of the last request */
@@ -118,6 +140,7 @@ typedef struct PlhControlFile
 	PlhControlLimit limits[PLH_CONTROL_LIMITS];
 	pg_atomic_uint64 limit_hits;	/* also of processes that are gone */
 	PlhControlPlan plans[PLH_CONTROL_PLANS];
+	PlhControlForecast forecast;
 } PlhControlFile;
 
 /* The file, mapped; NULL without one. */

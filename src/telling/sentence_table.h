@@ -961,6 +961,24 @@ PLURAL(server_visible, "the reader sees some",
 PLURAL(server_crashed, "profiles of processes are there that a crash has left",
 	   "{count} process that has crashed is told of, too.",
 	   "{count} processes that have crashed are told of, too.", NULL, NULL)
+SENTENCE(forecast, "memory runs out, and the reader sees all processes",
+		 "At this rate the kernel kills a process in about {span} ({early} to {late}).", NULL)
+SENTENCE(forecast_of_group, "a control group has the limit",
+		 "{bytes} is left of the {limit} that its control group may have; {rate} of that is taken each second.", NULL)
+SENTENCE(forecast_of_machine, "the machine has it",
+		 "{bytes} is left of the {limit} that the machine has; {rate} of that is taken each second.", NULL)
+SENTENCE(forecast_process, "a process of the server grows",
+		 "Process {pid} is {percent}% of the growth.", NULL)
+SENTENCE(forecast_several, "several grow about as much",
+		 "{count} processes together are {percent}% of the growth; process {pid} has grown most.", NULL)
+SENTENCE(forecast_freed, "that process has private memory",
+		 "Ending process {pid} gives {freed} back.", NULL)
+SENTENCE(forecast_others, "most of the growth is not theirs",
+		 "Private memory of this server's processes is only {percent}% of the growth.", NULL)
+SENTENCE(forecast_shared, "a fifth of the growth is shared memory, or more",
+		 "{percent}% of the growth is shared memory, which includes files in /dev/shm.", NULL)
+SENTENCE(forecast_waiting, "processes wait for memory",
+		 "Processes already wait for memory {percent}% of the time.", NULL)
 SENTENCE(memory_of_group, "a control group counts the server's memory, and the reader sees all processes",
 		 "The server's control group uses {bytes}: {list}.", NULL)
 SENTENCE(memory_of_machine, "none does",
@@ -1046,6 +1064,9 @@ PHRASE(log_decoding, "decoding", "process {pid} holds much memory to decode tran
 PHRASE(log_statement, "a statement", "process {pid} runs a statement or transaction that holds much memory: {bytes}", NULL)
 PHRASE(log_statement_at, "a statement, and where", "process {pid} runs a statement or transaction that holds much memory: {bytes}, the largest part {cause}", NULL)
 PHRASE(log_waiting, "open cursors, or an idle transaction", "process {pid} holds much memory for {cause}: {bytes}", NULL)
+PHRASE(log_forecast, "memory runs out", "at this rate the kernel kills a process in about {span} ({early} to {late})", NULL)
+PHRASE(log_forecast_process, "the same, and a process of the server grows", "at this rate the kernel kills a process in about {span} ({early} to {late}): process {pid} is {percent}% of the growth", NULL)
+PHRASE(log_forecast_several, "the same, and several grow about as much", "at this rate the kernel kills a process in about {span} ({early} to {late}): {count} processes together are {percent}% of the growth", NULL)
 PHRASE(log_statement_shared, "the same, where one function leads to most of it", "process {pid} runs a statement or transaction that holds much memory: {bytes}, {percent}% of it allocated in {name} and the functions that it calls", NULL)
 PHRASE(log_malloc, "malloc", "process {pid} holds memory from malloc: {bytes} outside of memory contexts", NULL)
 PHRASE(log_mapped, "mapped memory", "process {pid} maps more and more memory: {bytes}", NULL)

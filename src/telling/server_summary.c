@@ -10,6 +10,7 @@
 #include "judge/suspect.h"
 #include "reader/database_text.h"
 #include "report/words.h"
+#include "telling/forecast_words.h"
 #include "telling/memory_account.h"
 #include "telling/server_summary.h"
 
@@ -352,7 +353,10 @@ plh_server_summary_make(PlhSaid *text, const List *processes, PlhServerAccount *
 	plh_sentences_begin(text);
 	tell_sum(text, processes, account);
 	if (account != NULL)
+	{
+		plh_forecast_words_say(text);
 		plh_memory_account_say(text, account);
+	}
 	tell_causes(text, find_causes(processes), processes);
 	tell_small(text, processes);
 	tell_kinds(text, processes);

@@ -26,6 +26,7 @@
 #include "base/settings.h"
 #include "crash/crash_dumps.h"
 #include "process/profile_directory.h"
+#include "watch/forecast_watch.h"
 #include "watch/keeper.h"
 #include "watch/server_limit.h"
 #include "watch/verdict_watch.h"
@@ -45,11 +46,13 @@ static PLH_SURVIVES_FORK int64 tended_at_us;
 /* The postmaster finds it by its name. */
 extern PGDLLEXPORT void pg_leakhunt_keeper_main(Datum arg);
 
-static void
+/* Returns whether there was one before the time was over. */
+static bool
 wait_for_signal(long timeout_ms)
 {
-	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | WL_TIMEOUT,
-					 timeout_ms, PG_WAIT_EXTENSION);
+	bool		signalled = (WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | WL_TIMEOUT,
+									   timeout_ms, PG_WAIT_EXTENSION) & WL_LATCH_SET) != 0;
+
 	ResetLatch(MyLatch);
 	CHECK_FOR_INTERRUPTS();
 	if (ConfigReloadPending)
@@ -57,6 +60,7 @@ wait_for_signal(long timeout_ms)
 		ConfigReloadPending = false;
 		ProcessConfigFile(PGC_SIGHUP);
 	}
+	return signalled;
 }
 
 /*
@@ -131,6 +135,37 @@ look(int *lock)
 	elog(DEBUG1, "the pg_leakhunt keeper has looked%s", looked ? " for findings" : "");
 }
 
+/* Between two looks, in milliseconds. */
+static int64
+pause_ms(void)
+{
+	return Max(1, plh_keeper_time(plh_server_memory_limit > 0 ? PLH_SERVER_LIMIT_MS : TEND_MS));
+}
+
+/* Look until the server stops: for memory that runs out more often than for all else. */
+static void
+keep_looking(int *lock)
+{
+	int64		next_ms = 0;
+	bool		signalled = true;
+
+	while (!ShutdownRequestPending)
+	{
+		int64		left_ms = next_ms - plh_clock_us(CLOCK_MONOTONIC) / 1000;
+		int64		forecast_ms;
+
+		plh_forecast_watch_look();
+		if (signalled || left_ms <= 0)
+		{
+			look(lock);
+			left_ms = pause_ms();
+			next_ms = plh_clock_us(CLOCK_MONOTONIC) / 1000 + left_ms;
+		}
+		forecast_ms = plh_forecast_watch_pause_ms();
+		signalled = wait_for_signal(forecast_ms < 0 ? left_ms : Min(left_ms, forecast_ms));
+	}
+}
+
 void
 pg_leakhunt_keeper_main(Datum arg)
 {
@@ -141,14 +176,9 @@ pg_leakhunt_keeper_main(Datum arg)
 	BackgroundWorkerUnblockSignals();
 
 	while (!ShutdownRequestPending && !keep_lock(&lock))
-		wait_for_signal(LOCK_WAIT_MS);
+		(void) wait_for_signal(LOCK_WAIT_MS);
 	plh_crash_dumps_save(true, must_stop);
-	while (!ShutdownRequestPending)
-	{
-		look(&lock);
-		wait_for_signal(Max(1, plh_keeper_time(plh_server_memory_limit > 0 ?
-											   PLH_SERVER_LIMIT_MS : TEND_MS)));
-	}
+	keep_looking(&lock);
 
 	/* after an exit with 0 the postmaster would never start it again */
 	proc_exit(server_stops() ? 0 : 1);

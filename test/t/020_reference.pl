@@ -119,12 +119,12 @@ agree(
 my $complaint = `"$top/test/columns" --check 2>&1`;
 is($complaint, '', 'the script and the tables of columns say what src/functions/columns says');
 
-# Metrics; some are there only with a suspect, a large statement, a proof, a census, or where malloc is glibc's.
+# Metrics; some are there only with a suspect, a large statement, a proof, a census, a forecast, or where malloc is glibc's.
 agree(
 	'metrics',
 	[ map { $_->{name} } @metrics ],
 	rows(q{SELECT name FROM pg_leakhunt_metrics
-		UNION VALUES ('suspect_bytes'), ('suspect_growth_bytes_per_second'), ('context_bytes'), ('malloc_bytes'),
+		UNION VALUES ('suspect_bytes'), ('memory_forecast_seconds'), ('suspect_growth_bytes_per_second'), ('context_bytes'), ('malloc_bytes'),
 			('statement_peak_bytes'), ('lost_bytes'), ('lost_resettable_bytes'), ('oldest_proof_seconds')}));
 
 # Datadog's Agent leaves metrics out whose names its file does not have.

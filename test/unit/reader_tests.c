@@ -35,6 +35,7 @@ main(void)
 	test_passing_questions();
 	test_server_accounts();
 	test_statement_lists();
+	test_growing_processes();
 	test_json();
 	test_log_readings();
 	test_page_proofs();

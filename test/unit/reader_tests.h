@@ -16,6 +16,7 @@ extern void test_suppression(void);
 extern void test_pictures(void);
 extern void test_merges(void);
 extern void test_redaction(void);
+extern void test_growing_processes(void);
 extern void test_json(void);
 extern void test_log_readings(void);
 extern void test_page_proofs(void);

@@ -31,6 +31,7 @@ bool		plh_track_queries = true;
 int			plh_sample_interval = 512 * 1024;
 double		plh_process_memory_limit;
 double		plh_server_memory_limit;
+int			plh_forecast_warning;
 int			plh_keeper_interval = PLH_KEEPER_INTERVAL_MS;
 int			plh_limit_action;
 char	   *plh_debuginfod_urls = "";

@@ -26,6 +26,9 @@ main(void)
 	test_census_portals();
 	test_child_deaths();
 	test_log_turns();
+	test_memory_courses();
+	test_memory_rooms();
+	test_forecast_watch();
 	test_watched_processes();
 	test_countdown();
 	test_upkeep();
