@@ -17,13 +17,41 @@
 #define TEXT_BYTES 8192
 
 static const PlhGroupFiles versions[] = {
-	{"0::", "/sys/fs/cgroup", "", "memory.max", "memory.high", "memory.current",
-		"memory.swap.current", "memory.swap.max", false, NULL, "inactive_file", "anon", "shmem",
-	"file"},
-	{":memory:", "/sys/fs/cgroup/memory", "release_agent", "memory.limit_in_bytes", "",
-		"memory.usage_in_bytes", "memory.memsw.usage_in_bytes", "memory.memsw.limit_in_bytes", true,
-		"memory.kmem.usage_in_bytes", "total_inactive_file", "total_rss", "total_shmem",
-	"total_cache"}
+	{
+		.mark = "0::",
+		.mount = "/sys/fs/cgroup",
+		.root_mark = "",
+		.limit = "memory.max",
+		.slow = "memory.high",
+		.usage = "memory.current",
+		.swap = "memory.swap.current",
+		.swap_limit = "memory.swap.max",
+		.pressure = "memory.pressure",
+		.reclaimable = "inactive_file",
+		.recent = "active_file",
+		.slab = "slab_reclaimable",
+		.anon = "anon",
+		.shmem = "shmem",
+		.file = "file"
+	}, {
+		.mark = ":memory:",
+		.mount = "/sys/fs/cgroup/memory",
+		.root_mark = "release_agent",
+		.limit = "memory.limit_in_bytes",
+		.slow = "",
+		.usage = "memory.usage_in_bytes",
+		.swap = "memory.memsw.usage_in_bytes",
+		.swap_limit = "memory.memsw.limit_in_bytes",
+		.swap_has_memory = true,
+		.pressure = "memory.pressure",
+		.kernel = "memory.kmem.usage_in_bytes",
+		.reclaimable = "total_inactive_file",
+		.recent = "total_active_file",
+		.slab = "total_slab_reclaimable",
+		.anon = "total_rss",
+		.shmem = "total_shmem",
+		.file = "total_cache"
+	}
 };
 
 int64
@@ -31,6 +59,8 @@ plh_control_group_number_of(const char *text, const char *key)
 {
 	Size		length = strlen(key);
 
+	if (length == 0)
+		return strtoll(text, NULL, 10);
 	for (const char *line = text; *line != '\0'; line += strspn(line, "\n"))
 	{
 		if (strncmp(line, key, length) == 0 && (line[length] == ' ' || line[length] == ':'))
@@ -47,7 +77,7 @@ plh_control_group_number_in(const char *path, const char *key)
 
 	if (!plh_process_facts_read(path, text, sizeof(text)))
 		return 0;
-	return key[0] == '\0' ? strtoll(text, NULL, 10) : plh_control_group_number_of(text, key);
+	return plh_control_group_number_of(text, key);
 }
 
 static void
@@ -106,12 +136,12 @@ visit_outwards(const PlhGroupFiles *files, char *group, PlhGroupVisitor visit, v
 	visit(files, "", arg);
 }
 
-/* Called with the group of this process in one version. */
-typedef void (*OwnGroup) (const PlhGroupFiles *files, char *group, void *arg);
+/* Called with the group of a process in one version. */
+typedef void (*GroupAction) (const PlhGroupFiles *files, char *group, void *arg);
 
 /* Act on the group that a line of /proc/PID/cgroup names, if it is of a version with memory. */
 static void
-act_on_line(char *line, OwnGroup act, void *arg)
+act_on_line(char *line, GroupAction act, void *arg)
 {
 	for (int i = 0; i < lengthof(versions); i++)
 	{
@@ -124,15 +154,17 @@ act_on_line(char *line, OwnGroup act, void *arg)
 	}
 }
 
-/* The groups of this process, one of each version. */
+/* The groups of a process, one of each version. */
 static void
-each_own_group(OwnGroup act, void *arg)
+each_group_of(int pid, GroupAction act, void *arg)
 {
+	char		path[64];
 	char		text[TEXT_BYTES];
 	char	   *rest = text;
 	char	   *line;
 
-	if (!plh_process_facts_read("/proc/self/cgroup", text, sizeof(text)))
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
+	if (!plh_process_facts_read(path, text, sizeof(text)))
 		return;
 	while ((line = strsep(&rest, "\n")) != NULL)
 		act_on_line(line, act, arg);
@@ -144,9 +176,9 @@ typedef struct Visit
 	void	   *arg;
 } Visit;
 
-/* OwnGroup */
+/* GroupAction */
 static void
-visit_own(const PlhGroupFiles *files, char *group, void *arg)
+visit_from(const PlhGroupFiles *files, char *group, void *arg)
 {
 	const Visit *visit = arg;
 
@@ -154,11 +186,11 @@ visit_own(const PlhGroupFiles *files, char *group, void *arg)
 }
 
 void
-plh_control_group_visit(PlhGroupVisitor visit, void *arg)
+plh_control_group_visit(int pid, PlhGroupVisitor visit, void *arg)
 {
 	Visit		state = {visit, arg};
 
-	each_own_group(visit_own, &state);
+	each_group_of(pid, visit_from, &state);
 }
 
 /* A name leads nowhere but below the mount. */
@@ -206,7 +238,7 @@ typedef struct Search
 	bool		found;
 } Search;
 
-/* OwnGroup: is the searched one this, or around it? */
+/* GroupAction: is the searched one this, or around it? */
 static void
 compare_own(const PlhGroupFiles *files, char *group, void *arg)
 {
@@ -224,6 +256,6 @@ plh_control_group_has_this_process(const char *name)
 {
 	Search		search = {trimmed(name)};
 
-	each_own_group(compare_own, &search);
+	each_group_of(getpid(), compare_own, &search);
 	return search.found;
 }

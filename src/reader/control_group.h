@@ -19,9 +19,11 @@ typedef struct PlhGroupFiles
 	const char *swap_limit;
 	bool		swap_has_memory;	/* both are of memory and swap together */
 	const char *kernel;			/* file of the kernel's part, or NULL */
+	const char *pressure;		/* file of how long processes wait for memory */
 	const char *reclaimable;	/* key in memory.stat: cache that goes first */
-	const char *anon;			/* and those of parts; "file" has shared
-								 * memory */
+	const char *recent;			/* and then */
+	const char *slab;			/* what goes of the kernel's own */
+	const char *anon;			/* and keys of parts; "file" has shared memory */
 	const char *shmem;
 	const char *file;
 } PlhGroupFiles;
@@ -29,8 +31,8 @@ typedef struct PlhGroupFiles
 /* Called with a group: its path below the mount, "" for the mount itself. */
 typedef void (*PlhGroupVisitor) (const PlhGroupFiles *files, const char *group, void *arg);
 
-/* From the group of this process outwards, in all versions that are mounted. */
-extern void plh_control_group_visit(PlhGroupVisitor visit, void *arg);
+/* From the group of a process outwards, in all versions that are mounted. */
+extern void plh_control_group_visit(int pid, PlhGroupVisitor visit, void *arg);
 
 /*
  * From a named group outwards: its name begins with a slash, as in /proc/PID/cgroup.  Returns false
@@ -52,7 +54,7 @@ extern int64 plh_control_group_number(const PlhGroupFiles *files, const char *gr
 extern bool plh_control_group_text(const PlhGroupFiles *files, const char *group, const char *name,
 								   char *text, Size size);
 
-/* The number behind a key in such a text, or 0. */
+/* The number behind a key in such a text, or, for "", its first; 0 where there is none. */
 extern int64 plh_control_group_number_of(const char *text, const char *key);
 
 extern bool plh_control_group_has(const PlhGroupFiles *files, const char *group, const char *name);

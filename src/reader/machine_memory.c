@@ -9,6 +9,8 @@
  */
 #include "postgres.h"
 
+#include <unistd.h>
+
 #include "base/limits.h"
 #include "reader/control_group.h"
 #include "reader/machine_memory.h"
@@ -64,7 +66,7 @@ plh_machine_memory_read(PlhMachineMemory *memory)
 	memory->available_bytes = machine_number("MemAvailable");
 	if (memory->total_bytes <= 0)
 		return false;
-	plh_control_group_visit(apply_limit, memory);
+	plh_control_group_visit(getpid(), apply_limit, memory);
 	return true;
 }
 
@@ -112,7 +114,7 @@ read_parts(PlhMemoryUse *use, const PlhGroupFiles *files, const char *group)
 							   plh_control_group_number_of(stat, files->reclaimable));
 	use->kernel_bytes = kernel_of_group(files, group, stat);
 	use->page_table_bytes = plh_control_group_number_of(stat, "pagetables");
-	use->slab_bytes = plh_control_group_number_of(stat, "slab_reclaimable");
+	use->slab_bytes = plh_control_group_number_of(stat, files->slab);
 	use->huge_bytes = plh_control_group_number_of(stat, "hugetlb");
 }
 
@@ -207,7 +209,7 @@ bool
 plh_machine_memory_use(PlhMemoryUse *use)
 {
 	memset(use, 0, sizeof(*use));
-	plh_control_group_visit(use_group, use);
+	plh_control_group_visit(getpid(), use_group, use);
 	if (!use->of_group)
 		read_machine(use);
 	return use->used_bytes > 0;

@@ -32,6 +32,7 @@ read_stub(const char *path, char *text, Size room)
 }
 
 #define plh_process_facts_read read_stub
+#include "reader/control_group.c"
 #include "reader/memory_room.c"
 #undef plh_process_facts_read
 
