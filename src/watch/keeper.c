@@ -26,6 +26,7 @@
 #include "base/settings.h"
 #include "crash/crash_dumps.h"
 #include "process/profile_directory.h"
+#include "watch/capacity_watch.h"
 #include "watch/keeper.h"
 #include "watch/server_limit.h"
 #include "watch/verdict_watch.h"
@@ -126,6 +127,7 @@ look(int *lock)
 	bool		looked;
 
 	plh_server_limit_look();
+	plh_capacity_watch_look();
 	tend_if_due(lock);
 	looked = plh_verdict_watch_look();
 	elog(DEBUG1, "the pg_leakhunt keeper has looked%s", looked ? " for findings" : "");
@@ -143,6 +145,7 @@ pg_leakhunt_keeper_main(Datum arg)
 	while (!ShutdownRequestPending && !keep_lock(&lock))
 		wait_for_signal(LOCK_WAIT_MS);
 	plh_crash_dumps_save(true, must_stop);
+	plh_capacity_watch_start();
 	while (!ShutdownRequestPending)
 	{
 		look(&lock);
