@@ -253,8 +253,7 @@ connections(const PlhCapacityRoom *room, const Each *each, const PlhCapacityToge
 }
 
 PlhCapacityConnections
-plh_capacity_of_kind(const PlhCapacityRecord *record, const PlhCapacityKind *kind,
-					 const PlhCapacityRoom *room)
+plh_capacity_of_kind(const PlhCapacityKind *kind, const PlhCapacityRoom *room)
 {
 	PlhCapacityGrowth growth = plh_capacity_growth(kind);
 	Each		each = {growth.bytes, growth.error_bytes};
@@ -284,35 +283,43 @@ each_of(const PlhCapacityKind *kind)
 	return each;
 }
 
-PlhCapacityConnections
-plh_capacity_of_all(const PlhCapacityRecord *record, const PlhCapacityRoom *room)
+PlhCapacityGrowth
+plh_capacity_growth_of_all(const PlhCapacityRecord *record)
 {
-	Each		each = {0};
+	PlhCapacityGrowth growth = {false};
+	double		bytes = 0;
 	double		variance = 0;
 	double		sessions = 0;
 
-	if (record->looks < PLH_CAPACITY_LEAST_LOOKS ||
-		record->together.sessions_most < PLH_CAPACITY_LEAST_SESSIONS)
-		return (PlhCapacityConnections)
-	{
-		false
-	};
 	for (uint32 i = 0; i < record->kind_count; i++)
 	{
-		Each		of_kind = each_of(&record->kinds[i]);
+		Each		each = each_of(&record->kinds[i]);
 		double		weight = record->kinds[i].together.sessions;
 
 		sessions += weight;
-		each.bytes += weight * of_kind.bytes;
-		variance += weight * of_kind.error * weight * of_kind.error;
+		bytes += weight * each.bytes;
+		variance += weight * each.error * weight * each.error;
 	}
-	if (sessions <= 0)
+	if (record->looks < PLH_CAPACITY_LEAST_LOOKS || sessions <= 0 ||
+		record->together.sessions_most < PLH_CAPACITY_LEAST_SESSIONS)
+		return growth;
+	growth.is_known = true;
+	growth.bytes = bytes / sessions;
+	growth.error_bytes = sqrt(variance) / sessions;
+	return growth;
+}
+
+PlhCapacityConnections
+plh_capacity_of_all(const PlhCapacityRecord *record, const PlhCapacityRoom *room)
+{
+	PlhCapacityGrowth growth = plh_capacity_growth_of_all(record);
+	Each		each = {growth.bytes, growth.error_bytes};
+
+	if (!growth.is_known)
 		return (PlhCapacityConnections)
 	{
 		false
 	};
-	each.bytes /= sessions;
-	each.error = sqrt(variance) / sessions;
 	return connections(room, &each, &record->together);
 }
 

@@ -51,9 +51,11 @@ typedef struct PlhCapacityRoom
 
 extern PlhCapacityGrowth plh_capacity_growth(const PlhCapacityKind *kind);
 
+/* What sessions of all kinds grow to, on average, without its parts or ages. */
+extern PlhCapacityGrowth plh_capacity_growth_of_all(const PlhCapacityRecord *record);
+
 /* How many connections there may be if all are of that kind. */
-extern PlhCapacityConnections plh_capacity_of_kind(const PlhCapacityRecord *record,
-												   const PlhCapacityKind *kind,
+extern PlhCapacityConnections plh_capacity_of_kind(const PlhCapacityKind *kind,
 												   const PlhCapacityRoom *room);
 
 /* How many, if kinds have the parts that they had at all looks. */

@@ -298,6 +298,7 @@ read_processes(PlhServerMemory *memory, const List *pids)
 		PlhProcessMemory process;
 
 		plh_server_processes_memory(lfirst_int(cell), &process);
+		memory->processes++;
 		memory->private_bytes += process.private_bytes;
 		memory->touched_bytes += process.shared_bytes;
 		memory->page_table_bytes += process.page_table_bytes;

@@ -13,6 +13,7 @@
 typedef struct PlhServerMemory
 {
 	/* sums over the processes */
+	int			processes;
 	int64		private_bytes;
 	int64		touched_bytes;	/* of shared memory, by each */
 	int64		page_table_bytes;
