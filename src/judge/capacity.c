@@ -7,7 +7,7 @@
  * no sum of peaks: the bytes of all statements of one look are one figure, of which there are a
  * mean and a variance.  Of N sessions that do not wait for each other the variance is N times that
  * of one; what it has beyond that is of statements that begin at the same time, and goes with the
- * square of N.  A look sees a moment of many: so the most is no less than some standard deviations
+ * square of N, if it is more than the error of that variance.  A look sees a moment of many: so the most is no less than some standard deviations
  * above the mean, even where no look has met it.
  */
 #include "postgres.h"
@@ -22,6 +22,9 @@
 /* Standard deviations: of a 95% bound, and of a moment that is one of some 30,000. */
 #define ERROR_DEVIATIONS 2.0
 #define MOMENT_DEVIATIONS 4.0
+
+/* What variances of two samples of so many looks differ by, at most: that part of them. */
+#define VARIANCE_ERROR(looks) (ERROR_DEVIATIONS * sqrt(2.0 / (looks)))
 
 /* An age counts that one of so many sessions has reached. */
 #define AGE_PART 10
@@ -118,7 +121,7 @@ plh_capacity_growth(const PlhCapacityKind *kind)
 	int			oldest = 0;
 	int			largest = largest_age(kind, &oldest);
 	Mean		most;
-	Mean		before;
+	bool		rests = false;
 
 	if (largest < 0)
 		return growth;
@@ -130,16 +133,16 @@ plh_capacity_growth(const PlhCapacityKind *kind)
 	growth.within_us = most.age_us;
 	for (int age = largest - 1; age >= 0; age--)
 	{
-		before = mean_at(kind, age);
+		Mean		before = mean_at(kind, age);
+
 		if (before.sessions == 0)
 			continue;
 		if (before.bytes < GROWN_PART * most.bytes)
 			break;
 		growth.within_us = before.age_us;
+		rests = true;
 	}
-
-	/* it has not rested for as long as an age lasts */
-	growth.goes_on = largest == oldest && largest > 0 && growth.within_us >= most.age_us;
+	growth.goes_on = largest == oldest && largest > 0 && !rests;
 	set_parts(&growth, &most.sum);
 	return growth;
 }
@@ -185,8 +188,9 @@ together_of(const PlhCapacityTogether *seen)
 	/* of what a look has beyond its share, as their numbers of sessions differ */
 	variance = Max(0.0, seen->bytes_squares - 2 * together.mean * seen->bytes_sessions +
 				   together.mean * together.mean * seen->sessions_squares);
-	together.common_variance = Max(0.0, variance - seen->sessions * together.own_variance) /
-		Max(seen->sessions_squares, 1.0);
+	together.common_variance =
+		Max(0.0, variance - seen->sessions * together.own_variance *
+			(1.0 + VARIANCE_ERROR(seen->looks))) / Max(seen->sessions_squares, 1.0);
 	together.mean_error = ERROR_DEVIATIONS * sqrt(variance) / seen->sessions;
 	deviation = deviation_of(&together, seen->most_sessions);
 	together.deviations = MOMENT_DEVIATIONS;

@@ -9,9 +9,13 @@
 #include "base/limits.h"
 #include "reader/capacity_file.h"
 
-/* No count, and no sum, is larger: what is computed of them does not overflow. */
+/*
+ * No count is larger, no size in bytes, no age in microseconds, and no sum of squares: what is
+ * computed of them does not overflow.
+ */
 #define COUNT_MOST INT64CONST(1000000000000)
-#define SUM_MOST 1e48
+#define EACH_MOST (INT64CONST(1) << 50)
+#define SQUARES_MOST 1e60
 
 void
 plh_capacity_file_path(char *path, const char *directory, uint64 cluster, const char *suffix)
@@ -29,14 +33,15 @@ is_count(int64 count)
 static bool
 is_size(int64 bytes)
 {
-	return bytes >= 0 && bytes <= PG_INT64_MAX / 65536;
+	return bytes >= 0 && bytes <= EACH_MOST;
 }
 
+/* Are these sums of no more than "most" each? */
 static bool
-are_sums(const double *sums, int count)
+are_sums(const double *sums, int count, double most)
 {
 	for (int i = 0; i < count; i++)
-		if (!(sums[i] >= 0 && sums[i] <= SUM_MOST))
+		if (!(sums[i] >= 0 && sums[i] <= most))
 			return false;
 	return true;
 }
@@ -44,24 +49,28 @@ are_sums(const double *sums, int count)
 static bool
 is_point(const PlhCapacityPoint *point)
 {
-	const double sums[] = {
-		point->age_us, point->bytes, point->bytes_squares, point->counted_bytes
-	};
+	const double sums[] = {point->age_us, point->bytes, point->counted_bytes};
+	double		most = (double) EACH_MOST * point->sessions;
 
 	return is_count(point->sessions) && is_count(point->counted) &&
-		point->counted <= point->sessions && are_sums(sums, lengthof(sums)) &&
-		are_sums(point->parts, PLH_CAPACITY_PARTS);
+		point->counted <= point->sessions && are_sums(sums, lengthof(sums), most) &&
+		are_sums(&point->bytes_squares, 1, SQUARES_MOST) &&
+		are_sums(point->parts, PLH_CAPACITY_PARTS, most);
 }
 
 static bool
 is_together(const PlhCapacityTogether *together)
 {
-	const double sums[] = {
-		together->sessions, together->sessions_squares, together->active, together->bytes,
-		together->bytes_squares, together->bytes_sessions, together->session_squares
+	const double squares[] = {
+		together->sessions_squares, together->bytes_squares, together->bytes_sessions,
+		together->session_squares
 	};
+	const double counts[] = {together->sessions, together->active};
 
-	return is_count(together->looks) && are_sums(sums, lengthof(sums)) &&
+	return is_count(together->looks) &&
+		are_sums(counts, lengthof(counts), (double) COUNT_MOST * COUNT_MOST) &&
+		are_sums(squares, lengthof(squares), SQUARES_MOST) &&
+		are_sums(&together->bytes, 1, (double) EACH_MOST * together->sessions) &&
 		is_size(together->most_bytes) && is_count(together->most_sessions) &&
 		is_count(together->most_active) && is_count(together->active_most) &&
 		is_count(together->sessions_most) && is_size(together->largest_bytes) &&

@@ -28,6 +28,13 @@ duration(int64 us)
 	return plh_words_duration(0, us);
 }
 
+/* Of an age that was measured, to the nearest minute. */
+static char *
+age(int64 us)
+{
+	return duration(us < 2 * USECS_PER_MINUTE ? us : us + USECS_PER_MINUTE / 2);
+}
+
 static char *
 number(int64 count)
 {
@@ -64,10 +71,10 @@ say_growth(PlhSaid *said, const PlhCapacityAnswer *answer)
 	if (answer->kind == NULL)
 		PLH_SAY(said, true, session_grows_all,.bytes = bytes);
 	else if (growth->goes_on)
-		PLH_SAY(said, true, session_grows_on,.bytes = bytes,.age = duration(growth->oldest_us),
+		PLH_SAY(said, true, session_grows_on,.bytes = bytes,.age = age(growth->oldest_us),
 				.list = parts_of(growth));
 	else
-		PLH_SAY(said, true, session_grows,.bytes = bytes,.age = duration(growth->within_us),
+		PLH_SAY(said, true, session_grows,.bytes = bytes,.age = age(growth->within_us),
 				.list = parts_of(growth));
 }
 

@@ -27,6 +27,7 @@ main(void)
 	test_child_deaths();
 	test_log_turns();
 	test_watched_processes();
+	test_capacity();
 	test_countdown();
 	test_upkeep();
 	test_planned_failure();

@@ -69,6 +69,7 @@ extern void test_statement_evidence(void);
 extern void test_statement_shapes(void);
 extern void test_statement_texts(void);
 extern void test_process_suspects(void);
+extern void test_capacity(void);
 extern void test_courses(void);
 extern void test_families(void);
 extern void test_suspects(void);
