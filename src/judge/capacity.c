@@ -6,9 +6,9 @@
  * Sessions are taken to be as old as those that were seen.  What their statements take together is
  * no sum of peaks: the bytes of all statements of one look are one figure, of which there are a
  * mean and a variance.  Of N sessions that do not wait for each other the variance is N times that
- * of one; what it has beyond that is of statements that begin at the same time, and goes with the
- * square of N, if it is more than the error of that variance.  A look sees a moment of many: so the most is no less than some standard deviations
- * above the mean, even where no look has met it.
+ * of one.  What it has beyond that, if it is more than its error, is of statements that begin at
+ * the same time, and goes with the square of N.  A look sees a moment of many: so the most is no
+ * less than some standard deviations above the mean, even where no look has met it.
  */
 #include "postgres.h"
 

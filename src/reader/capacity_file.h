@@ -22,8 +22,8 @@ extern void plh_capacity_file_path(char *path, const char *directory, uint64 clu
 								   const char *suffix);
 
 /*
- * Read one.  Returns false if there is none.  Else look at *problem, a sentence or NULL; without one
- * the record is whole, and its figures can be computed with.
+ * Read one.  Returns false if there is none.  Else look at *problem, a sentence or NULL; without
+ * one the record is whole, and its figures can be computed with.
  */
 extern bool plh_capacity_file_read(const char *path, uint64 cluster, PlhCapacityRecord *record,
 								   const char **problem);

@@ -32,14 +32,14 @@ read_header(const char *directory, int pid, TimestampTz started_at, PlhProfileHe
 		header->started_at == started_at;
 }
 
-/* What ends with its statement or transaction, by its last count. */
+/* What ends with its statement or transaction, by its last count; -1: there was none. */
 static int64
 passing_bytes(const char *directory, const PlhServerActivity *activity)
 {
 	PlhProfileHeader header;
 
 	return read_header(directory, activity->pid, activity->started_at, &header) &&
-		header.census_at != 0 ? Max(0, header.passing_bytes) : 0;
+		header.census_at != 0 ? Max(0, header.passing_bytes) : -1;
 }
 
 static bool
@@ -53,12 +53,11 @@ static int64
 kept_bytes(const PlhSessionMemory *memory, const char *directory,
 		   const PlhServerActivity *activity)
 {
-	int64		lasting;
+	int64		passing = memory->was_idle ? 0 : passing_bytes(directory, activity);
 
-	if (memory->was_idle)
-		return memory->private_bytes;
-	lasting = memory->private_bytes - passing_bytes(directory, activity);
-	return Min(memory->private_bytes, Max(memory->idle_bytes, lasting));
+	if (passing < 0)
+		passing = memory->idle_bytes > 0 ? PG_INT64_MAX : 0;
+	return Min(memory->private_bytes, Max(memory->idle_bytes, memory->private_bytes - passing));
 }
 
 bool

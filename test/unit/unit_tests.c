@@ -28,6 +28,7 @@ main(void)
 	test_log_turns();
 	test_watched_processes();
 	test_capacity();
+	test_session_memory();
 	test_countdown();
 	test_upkeep();
 	test_planned_failure();

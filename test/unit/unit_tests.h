@@ -88,6 +88,7 @@ extern void test_forked_child(void);
 extern void test_limit_report(void);
 extern void test_sentences(void);
 extern void test_server_limit(void);
+extern void test_session_memory(void);
 extern void test_told_findings(void);
 extern void test_statement_peaks(void);
 extern void test_symbol_cache(void);
