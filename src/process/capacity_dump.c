@@ -9,18 +9,26 @@
 
 #include <unistd.h>
 
-#include "access/xlog.h"
-
+#include "base/fork.h"
 #include "base/settings.h"
 #include "process/capacity_dump.h"
 #include "process/profile_directory.h"
 #include "profile/dump_names.h"
 #include "reader/capacity_file.h"
 
+/* Shared memory, which has it, is gone when the postmaster exits. */
+static PLH_SET_AT_LOAD uint64 system_identifier;
+
+void
+plh_capacity_dump_start(uint64 cluster)
+{
+	system_identifier = cluster;
+}
+
 static void
 path_in(char *path, const char *directory, const char *suffix)
 {
-	plh_capacity_file_path(path, directory, GetSystemIdentifier(), suffix);
+	plh_capacity_file_path(path, directory, system_identifier, suffix);
 }
 
 /* Returns whether there is a file that can be used. */
@@ -32,7 +40,7 @@ load_from(const char *directory, PlhCapacityRecord *record)
 	const char *problem;
 
 	path_in(path, directory, "");
-	if (!plh_capacity_file_read(path, GetSystemIdentifier(), record, &problem))
+	if (!plh_capacity_file_read(path, system_identifier, record, &problem))
 		return false;
 	if (problem == NULL)
 		return true;

@@ -9,6 +9,9 @@
 
 #include "reader/capacity_layout.h"
 
+/* Called first, when the module is loaded. */
+extern void plh_capacity_dump_start(uint64 cluster);
+
 /* Called by the keeper.  The record stays as it is where there is none. */
 extern void plh_capacity_dump_load(PlhCapacityRecord *record);
 

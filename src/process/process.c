@@ -215,6 +215,7 @@ plh_process_start(void)
 	plh_owner_start(GetSystemIdentifier());
 	plh_publication_start(plh_profile_directory_path());
 	plh_statements_dump_start(plh_profile_directory_path(), GetSystemIdentifier(), preloaded);
+	plh_capacity_dump_start(GetSystemIdentifier());
 	plh_control_start(plh_profile_directory_path(), GetSystemIdentifier(), preloaded);
 	return NULL;
 }

@@ -4,8 +4,8 @@
  *
  * The kernel tells the private memory of a process in ten microseconds.  What it has while it is
  * idle is what it keeps.  While a statement runs, what is beyond that is the statement's, less what
- * has grown in the session meanwhile: that is known by the last count of the contexts that end
- * with statements.  A session that stays idle has not changed.
+ * the session had beside statements at its last count, if that is more: caches grow meanwhile.  A
+ * session that stays idle has not changed.
  */
 #include "postgres.h"
 
@@ -32,14 +32,16 @@ read_header(const char *directory, int pid, TimestampTz started_at, PlhProfileHe
 		header->started_at == started_at;
 }
 
-/* What ends with its statement or transaction, by its last count; -1: there was none. */
+/* What it had beside its statement or transaction at its last count; -1: there was none. */
 static int64
-passing_bytes(const char *directory, const PlhServerActivity *activity)
+lasting_bytes(const char *directory, const PlhServerActivity *activity)
 {
 	PlhProfileHeader header;
 
-	return read_header(directory, activity->pid, activity->started_at, &header) &&
-		header.census_at != 0 ? Max(0, header.passing_bytes) : -1;
+	if (!read_header(directory, activity->pid, activity->started_at, &header) ||
+		header.census_at == 0)
+		return -1;
+	return Max(0, header.own_bytes - Max(0, header.passing_bytes));
 }
 
 static bool
@@ -48,16 +50,20 @@ is_idle(const PlhServerActivity *activity)
 	return activity->state != NULL && strcmp(activity->state, "idle") == 0;
 }
 
-/* What it keeps of its private memory. */
+/*
+ * What it keeps of its private memory.  Of a session that was never idle when it was seen, and has
+ * counted nothing, nobody can tell.
+ */
 static int64
 kept_bytes(const PlhSessionMemory *memory, const char *directory,
 		   const PlhServerActivity *activity)
 {
-	int64		passing = memory->was_idle ? 0 : passing_bytes(directory, activity);
+	int64		lasting = memory->was_idle ? memory->private_bytes :
+		lasting_bytes(directory, activity);
 
-	if (passing < 0)
-		passing = memory->idle_bytes > 0 ? PG_INT64_MAX : 0;
-	return Min(memory->private_bytes, Max(memory->idle_bytes, memory->private_bytes - passing));
+	if (lasting < 0 && memory->idle_bytes == 0)
+		lasting = memory->private_bytes;
+	return Min(memory->private_bytes, Max(memory->idle_bytes, lasting));
 }
 
 bool

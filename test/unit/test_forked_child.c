@@ -56,6 +56,7 @@ samples_stub(void)
 #define plh_owner_start(cluster) ((void) 0)
 #define plh_control_start(directory, cluster, new_server) ((void) 0)
 #define plh_capacity_dump_save() ((void) 0)
+#define plh_capacity_dump_start(cluster) ((void) 0)
 #define plh_statements_dump_save() ((void) 0)
 #define plh_statements_dump_start(directory, cluster, preloaded) ((void) 0)
 #define plh_profile_directory_claim() NULL

@@ -32,7 +32,7 @@ static void told_by_status(int pid, PlhProcessMemory *memory);
 #define STARTED 1000
 
 static int64 private_bytes;
-static int64 passing;			/* -1: there is no profile */
+static int64 counted;			/* beside statements; -1: there is no profile */
 static int	questions;			/* that the kernel was asked */
 
 static int64
@@ -45,13 +45,14 @@ told_by_kernel(int pid)
 static bool
 told_by_profile(const char *path, PlhProfileHeader *header)
 {
-	if (passing < 0)
+	if (counted < 0)
 		return false;
 	memset(header, 0, sizeof(*header));
 	header->pid = PID;
 	header->started_at = STARTED;
 	header->census_at = 1;
-	header->passing_bytes = passing;
+	header->own_bytes = counted + 7 * MB;
+	header->passing_bytes = 7 * MB;
 	return true;
 }
 
@@ -68,14 +69,14 @@ static PlhCapacitySession session;
 
 /* Look at the session in a state, which it has since then. */
 static bool
-look(const char *state, TimestampTz since, int64 megabytes, int64 passing_megabytes)
+look(const char *state, TimestampTz since, int64 megabytes, int64 counted_megabytes)
 {
 	const PlhServerActivity activity = {
 		.pid = PID,.started_at = STARTED,.state = state,.state_since = since
 	};
 
 	private_bytes = megabytes < 0 ? -1 : megabytes * MB;
-	passing = passing_megabytes < 0 ? -1 : passing_megabytes * MB;
+	counted = counted_megabytes < 0 ? -1 : counted_megabytes * MB;
 	return plh_session_memory_read(&memory, "/nowhere", &activity, &session);
 }
 
@@ -96,11 +97,11 @@ test_session_memory(void)
 	   "while it stays idle it is not asked again");
 	ok(look("active", 2, 120, -1) && has(20, 100) && session.is_active,
 	   "what it has beyond that is its statement's");
-	ok(look("active", 3, 160, 100) && has(60, 100),
+	ok(look("active", 3, 160, 60) && has(60, 100),
 	   "but for what has grown in the session meanwhile");
-	ok(look("active", 4, 70, 100) && has(20, 50),
-	   "a count of a statement that is over takes nothing from what it keeps");
-	ok(look("idle in transaction", 5, 50, 10) && has(40, 10) && session.is_active,
+	ok(look("active", 4, 70, 5) && has(20, 50),
+	   "a count that is older takes nothing from what it keeps");
+	ok(look("idle in transaction", 5, 50, 40) && has(40, 10) && session.is_active,
 	   "an open transaction counts as a statement");
 	ok(look("idle", 6, 30, 10) && has(30, 0), "at rest it keeps what it has then");
 	ok(look("active", 7, 10, -1) && has(10, 0), "it never keeps more than it has");
@@ -111,7 +112,7 @@ test_session_memory(void)
 	ok(look("idle", 8, 21, -1) && has(26, 0), "after a count it is asked again, though idle");
 
 	memset(&memory, 0, sizeof(memory));
-	ok(look("active", 1, 120, 100) && has(20, 100),
+	ok(look("active", 1, 120, 20) && has(20, 100),
 	   "one that was never seen idle is told apart by its count");
 	ok(look("active", 2, 90, -1) && has(90, 0), "and without one, all of it is the session's");
 	ok(!look("active", 3, -1, -1), "one that is gone is gone");
