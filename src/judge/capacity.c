@@ -185,7 +185,10 @@ together_of(const PlhCapacityTogether *seen)
 	together.own_variance = Max(0.0, seen->session_squares / seen->sessions -
 								together.mean * together.mean);
 
-	/* of what a look has beyond its share, as their numbers of sessions differ */
+	/*
+	 * of what a look has beyond its share, as their numbers of sessions
+	 * differ
+	 */
 	variance = Max(0.0, seen->bytes_squares - 2 * together.mean * seen->bytes_sessions +
 				   together.mean * together.mean * seen->sessions_squares);
 	together.common_variance =

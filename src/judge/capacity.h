@@ -20,7 +20,8 @@ typedef struct PlhCapacityGrowth
 	int64		bytes;			/* mean over sessions */
 	int64		error_bytes;	/* 95% bound of that */
 	int64		within_us;		/* age at which it is that, all but a bit */
-	int64		oldest_us;		/* the oldest that enough sessions have reached */
+	int64		oldest_us;		/* the oldest that enough sessions have
+								 * reached */
 	bool		goes_on;		/* it still grew at that age */
 	bool		is_counted;		/* the parts are known, which add up to bytes
 								 * with "rest" */
@@ -42,8 +43,8 @@ typedef struct PlhCapacityConnections
 typedef struct PlhCapacityRoom
 {
 	int64		bytes;			/* -1: not known */
-	int64		once_bytes;		/* of each session, what its memory counts that
-								 * exists once for all, as it was forked */
+	int64		once_bytes;		/* of each session, what its memory counts
+								 * that exists once for all, as it was forked */
 } PlhCapacityRoom;
 
 /* Most connections that are counted to. */
