@@ -26,7 +26,7 @@
 /* What variances of two samples of so many looks differ by, at most: that part of them. */
 #define VARIANCE_ERROR(looks) (ERROR_DEVIATIONS * sqrt(2.0 / (looks)))
 
-/* An age counts that one of so many sessions has reached. */
+/* An age counts if, of all sessions of all looks, one of so many was as old, or older. */
 #define AGE_PART 10
 
 /* What the sessions of one age kept on average. */
@@ -62,10 +62,19 @@ mean_at(const PlhCapacityKind *kind, int age)
 	return mean;
 }
 
-static double
-least_sessions(const PlhCapacityKind *kind)
+/*
+ * Does an age count?  By the time that sessions had it, not by their number: of connections that
+ * last for a second there may be thousands beside a pool.
+ */
+static bool
+counts(const PlhCapacityKind *kind, int age)
 {
-	return Max((double) PLH_CAPACITY_LEAST_SESSIONS, (double) kind->sessions_seen / AGE_PART);
+	double		looks = 0;
+
+	for (int older = age; older < PLH_CAPACITY_AGES; older++)
+		looks += kind->age_looks[older];
+	return mean_at(kind, age).sessions >= PLH_CAPACITY_LEAST_SESSIONS &&
+		looks >= kind->together.sessions / AGE_PART;
 }
 
 /* The age at which sessions had most; -1: too few were seen at any. */
@@ -79,7 +88,7 @@ largest_age(const PlhCapacityKind *kind, int *oldest)
 	{
 		Mean		mean = mean_at(kind, age);
 
-		if (mean.sessions < least_sessions(kind))
+		if (!counts(kind, age))
 			continue;
 		*oldest = age;
 		if (mean.bytes <= most)

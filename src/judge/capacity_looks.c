@@ -197,6 +197,7 @@ plh_capacity_looks_add(PlhCapacityRecord *record, const PlhCapacitySession *sess
 	{
 		const PlhCapacitySession *session = &sessions[i];
 		PlhCapacityPoint point = point_of(session);
+		int			age = plh_capacity_looks_age(session->age_us);
 
 		add_session(&all, session);
 		if (session->kind == PLH_CAPACITY_NO_KIND)
@@ -205,8 +206,8 @@ plh_capacity_looks_add(PlhCapacityRecord *record, const PlhCapacitySession *sess
 			continue;
 		}
 		add_session(&looks[session->kind], session);
-		add_point(&record->kinds[session->kind].now[plh_capacity_looks_age(session->age_us)],
-				  &point);
+		add_point(&record->kinds[session->kind].now[age], &point);
+		record->kinds[session->kind].age_looks[age]++;
 	}
 	add_look(&record->together, &all, now);
 	for (uint32 i = 0; i < record->kind_count; i++)

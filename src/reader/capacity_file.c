@@ -85,7 +85,8 @@ is_kind(const PlhCapacityKind *kind)
 		is_count(kind->sessions_seen) && is_together(&kind->together);
 
 	for (int age = 0; age < PLH_CAPACITY_AGES && sound; age++)
-		sound = is_point(&kind->past[age]) && is_point(&kind->now[age]);
+		sound = is_count(kind->age_looks[age]) && is_point(&kind->past[age]) &&
+			is_point(&kind->now[age]);
 	return sound;
 }
 

@@ -79,6 +79,8 @@ typedef struct PlhCapacityKind
 	TimestampTz first_at;
 	TimestampTz last_at;		/* of the last look that saw such a session */
 	int64		sessions_seen;
+	int64		age_looks[PLH_CAPACITY_AGES];	/* sum over looks of sessions
+												 * of that age */
 	PlhCapacityTogether together;
 	PlhCapacityPoint past[PLH_CAPACITY_AGES];	/* of sessions that are older
 												 * now, or gone */

@@ -150,6 +150,20 @@ check_growth(void)
 	   "one that grows on is told as it was at the oldest age");
 
 	begin();
+	watch(20, "pool", 60 * MINUTE, growing, idle);
+	for (int i = 0; i < 500; i++)
+		watch(20, "pool", STEP, growing, idle);
+	growth = plh_capacity_growth(&record.kinds[0]);
+	ok(record.kinds[0].sessions_seen == 10020 && growth.bytes > 60 * MB,
+	   "thousands of connections that are short do not hide what a pool grows to");
+
+	begin();
+	watch(5, "one", 2 * MINUTE, growing, idle);
+	watch(1, "one", 60 * MINUTE, growing, idle);
+	ok(plh_capacity_growth(&record.kinds[0]).bytes < 15 * MB,
+	   "nor does one session that is old make all others so");
+
+	begin();
 	watch(2, "few", 60 * MINUTE, filling, idle);
 	ok(!plh_capacity_growth(&record.kinds[0]).is_known, "two sessions are too few");
 }
