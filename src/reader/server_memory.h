@@ -38,5 +38,8 @@ typedef struct PlhServerMemory
 	PlhMemoryUse use;
 } PlhServerMemory;
 
+/* What a file in a file system takes there; 0: there is none. */
+extern int64 plh_server_memory_of_file(const char *path);
+
 /* "directory" is that of the profiles, or NULL where there is none. */
 extern void plh_server_memory_read(PlhServerMemory *memory, const char *directory);

@@ -7,8 +7,6 @@
  */
 #include "postgres.h"
 
-#include <sys/stat.h>
-
 #include "utils/guc.h"
 
 #include "base/limits.h"
@@ -19,23 +17,16 @@
 
 #define MEGABYTE INT64CONST(1048576)
 
-/* What st_blocks counts. */
-#define STAT_BLOCK_BYTES 512
-
-#define SESSION_TYPE "client backend"
-
 /* What a process takes of memory: its own, its page tables and its profile. */
 static int64
 process_bytes(const char *directory, int pid)
 {
 	PlhProcessMemory memory;
 	char		path[PLH_PATH_MAX];
-	struct stat status;
 
 	plh_server_processes_memory(pid, &memory);
 	snprintf(path, sizeof(path), "%s/%d", directory, pid);
-	return memory.private_bytes + memory.page_table_bytes +
-		(stat(path, &status) == 0 ? (int64) status.st_blocks * STAT_BLOCK_BYTES : 0);
+	return memory.private_bytes + memory.page_table_bytes + plh_server_memory_of_file(path);
 }
 
 /* Add up sessions of clients, with their parallel workers. */
@@ -49,7 +40,7 @@ add_sessions(PlhSessionRoom *room, const char *directory)
 		PlhServerActivity activity;
 
 		if (!plh_server_activity_at(i, &activity) ||
-			(activity.leader_pid == 0 && strcmp(activity.backend_type, SESSION_TYPE) != 0))
+			(activity.leader_pid == 0 && !activity.is_client))
 			continue;
 		room->sessions += activity.leader_pid == 0;
 		room->sessions_bytes += process_bytes(directory, activity.pid);

@@ -41,8 +41,6 @@
 #define COUNTED_PART 12
 #define COUNTED_LEAST 8
 
-#define SESSION_TYPE "client backend"
-
 typedef struct WatchedSession
 {
 	int			pid;			/* the key */
@@ -137,8 +135,7 @@ see_all(Look *look)
 	PlhServerActivity activity;
 
 	for (int i = 0; i < count; i++)
-		if (plh_server_activity_at(i, &activity) &&
-			strcmp(activity.backend_type, SESSION_TYPE) == 0)
+		if (plh_server_activity_at(i, &activity) && activity.is_client)
 			see_session(look, &activity);
 	for (int i = 0; i < count; i++)
 		if (plh_server_activity_at(i, &activity) && activity.leader_pid != 0)

@@ -9,17 +9,13 @@
  */
 #include "postgres.h"
 
-#include <sys/stat.h>
-
 #include "base/limits.h"
 #include "base/process_facts.h"
 #include "judge/account.h"
 #include "reader/profile_reader.h"
+#include "reader/server_memory.h"
 #include "reader/server_processes.h"
 #include "watch/session_memory.h"
-
-/* What st_blocks counts. */
-#define STAT_BLOCK_BYTES 512
 
 /* The header of its profile; false: it has none yet. */
 static bool
@@ -93,17 +89,6 @@ plh_session_memory_read(PlhSessionMemory *memory, const char *directory,
 	return true;
 }
 
-/* What the file of a profile takes of memory. */
-static int64
-file_bytes(const char *directory, int pid)
-{
-	char		path[PLH_PATH_MAX];
-	struct stat status;
-
-	snprintf(path, sizeof(path), "%s/%d", directory, pid);
-	return stat(path, &status) == 0 ? (int64) status.st_blocks * STAT_BLOCK_BYTES : 0;
-}
-
 /* The contexts of the session, by what they are of. */
 static void
 add_contexts(int64 *parts, const PlhAccount *account)
@@ -150,13 +135,13 @@ plh_session_memory_count(PlhSessionMemory *memory, const char *directory, int pi
 	PlhProfileHeader header;
 	char		path[PLH_PATH_MAX];
 
+	snprintf(path, sizeof(path), "%s/%d", directory, pid);
 	plh_server_processes_memory(pid, &process);
 	memory->beside_bytes = process.page_table_bytes + process.swapped_bytes +
-		file_bytes(directory, pid);
+		plh_server_memory_of_file(path);
 
 	/* one that is idle may have given memory back */
 	memory->is_read = false;
-	snprintf(path, sizeof(path), "%s/%d", directory, pid);
 	if (plh_profile_reader_peek(path, &header) && header.census_at != memory->counted_at)
 	{
 		const PlhProfileImage *image = plh_profile_reader_find(directory, pid, false);

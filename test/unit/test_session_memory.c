@@ -9,6 +9,7 @@
 #include "base/process_facts.h"
 #include "profile/profile_image.h"
 #include "reader/profile_reader.h"
+#include "reader/server_memory.h"
 #include "reader/server_processes.h"
 
 static int64 told_by_kernel(int pid);
@@ -18,11 +19,13 @@ static void told_by_status(int pid, PlhProcessMemory *memory);
 #define plh_process_facts_rss_anon_bytes(pid) told_by_kernel(pid)
 #define plh_profile_reader_peek(path, header) told_by_profile(path, header)
 #define plh_profile_reader_find(directory, pid, header_only) NULL
+#define plh_server_memory_of_file(path) INT64CONST(0)
 #define plh_server_processes_memory(pid, memory) told_by_status(pid, memory)
 #include "watch/session_memory.c"
 #undef plh_process_facts_rss_anon_bytes
 #undef plh_profile_reader_peek
 #undef plh_profile_reader_find
+#undef plh_server_memory_of_file
 #undef plh_server_processes_memory
 
 #include "unit_tests.h"
