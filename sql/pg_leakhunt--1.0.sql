@@ -846,7 +846,7 @@ COMMENT ON FUNCTION pg_leakhunt_statements_reset(oid, oid, bigint) IS
 --
 
 CREATE FUNCTION pg_leakhunt_capacity(
-    lifetime interval DEFAULT '30 minutes',
+    lifetime interval DEFAULT '00:30:00',
     -- columns/capacity.def
     OUT username text,
     OUT application_name text,
