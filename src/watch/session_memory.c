@@ -17,27 +17,18 @@
 #include "reader/server_processes.h"
 #include "watch/session_memory.h"
 
-/* The header of its profile; false: it has none yet. */
-static bool
-read_header(const char *directory, int pid, TimestampTz started_at, PlhProfileHeader *header)
-{
-	char		path[PLH_PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/%d", directory, pid);
-	return plh_profile_reader_peek(path, header) && header->pid == pid &&
-		header->started_at == started_at;
-}
-
 /* What it had beside its statement or transaction at its last count; -1: there was none. */
 static int64
 lasting_bytes(const char *directory, const PlhServerActivity *activity)
 {
-	PlhProfileHeader header;
+	const PlhProfileImage *image = plh_profile_reader_find(directory, activity->pid, true);
+	const PlhProfileHeader *header;
 
-	if (!read_header(directory, activity->pid, activity->started_at, &header) ||
-		header.census_at == 0)
+	if (image == NULL || image->header->started_at != activity->started_at ||
+		image->header->census_at == 0)
 		return -1;
-	return Max(0, header.own_bytes - Max(0, header.passing_bytes));
+	header = image->header;
+	return Max(0, header->own_bytes - Max(0, header->passing_bytes));
 }
 
 static bool

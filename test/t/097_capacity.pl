@@ -82,11 +82,13 @@ wait_until(
 		my $counted = $node->safe_psql('postgres', q{SELECT sum(c.context_bytes)::bigint / 4 FROM pg_leakhunt_contexts c JOIN pg_stat_activity a USING (pid)
 			WHERE a.application_name = 'planner_app' AND c.context_name IN ('CachedPlanSource', 'CachedPlanQuery', 'Prepared Queries', 'CachedPlan')});
 
-		return abs((row_of('planner_app', 'plan_bytes'))[0] - $counted) < $counted / 10;
+		# what was not written to takes no memory
+		my ($bytes) = row_of('planner_app', 'plan_bytes');
+		return $bytes > $counted / 2 && $bytes <= $counted * 1.1;
 	},
 	'their plans have what was counted');
-my ($sorted, $kept) = row_of('sorter_app', 'together_bytes', 'session_bytes');
-cmp_ok($kept, '<', $sorted / 3, 'what a statement takes is none of what the session has');
+wait_until(sub { my ($sorted, $kept) = row_of('sorter_app', 'together_bytes', 'session_bytes'); $kept < $sorted / 6 },
+	'what a statement takes is none of what the session has');
 
 my ($fits, $low, $high, $known, $advice) = row_of('planner_app', "connections::numeric * session_bytes <= room_bytes * 1.1",
 	'connections_low <= connections', 'connections <= connections_high', 'connections > 0', 'advice');

@@ -13,12 +13,12 @@
 #include "reader/server_processes.h"
 
 static int64 told_by_kernel(int pid);
-static bool told_by_profile(const char *path, PlhProfileHeader *header);
+static PlhProfileImage *told_by_profile(bool header_only);
 static void told_by_status(int pid, PlhProcessMemory *memory);
 
 #define plh_process_facts_rss_anon_bytes(pid) told_by_kernel(pid)
-#define plh_profile_reader_peek(path, header) told_by_profile(path, header)
-#define plh_profile_reader_find(directory, pid, header_only) NULL
+#define plh_profile_reader_peek(path, header) false
+#define plh_profile_reader_find(directory, pid, header_only) told_by_profile(header_only)
 #define plh_server_memory_of_file(path) INT64CONST(0)
 #define plh_server_processes_memory(pid, memory) told_by_status(pid, memory)
 #include "watch/session_memory.c"
@@ -45,18 +45,21 @@ told_by_kernel(int pid)
 	return private_bytes;
 }
 
-static bool
-told_by_profile(const char *path, PlhProfileHeader *header)
+static PlhProfileImage *
+told_by_profile(bool header_only)
 {
+	static PlhProfileHeader header;
+	static PlhProfileImage image;
+
 	if (counted < 0)
-		return false;
-	memset(header, 0, sizeof(*header));
-	header->pid = PID;
-	header->started_at = STARTED;
-	header->census_at = 1;
-	header->own_bytes = counted + 7 * MB;
-	header->passing_bytes = 7 * MB;
-	return true;
+		return NULL;
+	header.pid = PID;
+	header.started_at = STARTED;
+	header.census_at = 1;
+	header.own_bytes = counted + 7 * MB;
+	header.passing_bytes = 7 * MB;
+	image.header = &header;
+	return &image;
 }
 
 static void
