@@ -1041,13 +1041,13 @@ PLURAL(bears_all, "the same, of all kinds together",
 SENTENCE(bears_any, "the same, and memory does not limit them",
 		 "Memory does not limit connections of this kind.", NULL)
 SENTENCE(bears_room, "of all kinds, always",
-		 "Sessions may have {bytes} of its {limit} in all. The rest is for shared memory at its full size, and for whatever other processes have now.", NULL)
+		 "Of {limit} of memory, sessions may have {bytes} in all. The rest is for shared memory at its full size, and for whatever other processes have now.", NULL)
 SENTENCE(bears_no_room, "how much memory there is, is not known",
 		 "The kernel does not tell how much memory there is.", NULL)
 SENTENCE(bears_unseen, "there was no look yet",
 		 "No session was looked at yet. The keeper does that: pg_leakhunt has to be in shared_preload_libraries.", NULL)
 SENTENCE(bears_unknown, "too little was seen",
-		 "Not known yet: {count} looks have seen {workers} such sessions. It takes {least} looks, and 3 sessions of the same age.", NULL)
+		 "Not known yet: it takes {least} looks, and 3 sessions of the same age. So far there were {count}, and {workers} in all.", NULL)
 SENTENCE(session_grows, "what a session grows to",
 		 "A session grows to {bytes} within {age}{list}.", NULL)
 SENTENCE(session_grows_on, "the same, and it was still growing",
@@ -1071,9 +1071,9 @@ SENTENCE(recycling, "a max lifetime would save memory",
 		 "A max lifetime of {age} would save {bytes} of what these sessions have now.", NULL)
 SENTENCE(recycling_nothing, "it would not",
 		 "A max lifetime of {age} would save nothing.", NULL)
-SENTENCE(allowed_connections, "max_connections is lower, or higher",
+SENTENCE(allowed_connections, "of all kinds, always",
 		 "max_connections allows {count}.", NULL)
-SENTENCE(looked_for, "always", "This is from {count} looks in {age}, since {since}.", NULL)
+SENTENCE(looked_for, "of all kinds, always", "This is from {count} looks in {age}, since {since}.", NULL)
 SENTENCE(kinds_forgotten, "there were too many kinds",
 		 "There were more kinds of sessions than are remembered: {count} had to go.", NULL)
 

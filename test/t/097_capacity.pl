@@ -96,7 +96,7 @@ is("$fits $low $high $known", 't t t t', 'as many connections as there is room f
 like($advice, qr/^This host bears \d+ connections of this kind \(\d+ to \d+\)\. A session (grows to|has) .* for plans and functions/, 'and the same in words');
 ($known, $advice) = row_of(undef, 'connections > 0', 'advice');
 is($known, 't', 'all kinds together have an answer');
-like($advice, qr/Sessions may have .* of its .* in all\..* max_connections allows \d+\. This is from \d+ looks in /s, 'with what there is, and since when it was seen');
+like($advice, qr/Of .* of memory, sessions may have .* in all\..* max_connections allows \d+\. This is from \d+ looks in /s, 'with what there is, and since when it was seen');
 
 # Who may see it.
 sub seen_by
