@@ -18,6 +18,7 @@
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
 #include "process/profile_directory.h"
+#include "profile/shared_directory.h"
 #include "reader/capacity_file.h"
 #include "reader/statement_list.h"
 #include "telling/capacity_advice.h"
@@ -151,6 +152,13 @@ path_of(char *path, const char *suffix)
 	plh_capacity_file_path(path, plh_profile_directory_path(), GetSystemIdentifier(), suffix);
 }
 
+/* Others may have put another directory in its place. */
+static bool
+has_own_directory(void)
+{
+	return plh_shared_directory_check(plh_profile_directory_path()) == PLH_DIRECTORY_FINE;
+}
+
 /* What the keeper has seen; an empty record where that is nothing, or is to be forgotten. */
 static PlhCapacityRecord *
 read_record(void)
@@ -160,7 +168,7 @@ read_record(void)
 	const char *problem;
 
 	path_of(path, PLH_CAPACITY_RESET);
-	if (access(path, F_OK) == 0)
+	if (!has_own_directory() || access(path, F_OK) == 0)
 		return record;
 	path_of(path, "");
 	if (plh_capacity_file_read(path, GetSystemIdentifier(), record, &problem) && problem != NULL)
@@ -208,6 +216,11 @@ pg_leakhunt_capacity_reset(PG_FUNCTION_ARGS)
 
 	plh_sql_rows_check_arguments(fcinfo, 0);
 	plh_sql_source_check_active();
+	if (!has_own_directory())
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("directory \"%s\" is gone, or others may enter it",
+							   plh_profile_directory_path()),
+						errhint("Remove what has its name; the server makes it again.")));
 	path_of(path, PLH_CAPACITY_RESET);
 	fd = OpenTransientFile(path, O_WRONLY | O_CREAT | O_NOFOLLOW);
 	if (fd < 0)

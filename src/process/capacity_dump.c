@@ -14,6 +14,7 @@
 #include "process/capacity_dump.h"
 #include "process/profile_directory.h"
 #include "profile/dump_names.h"
+#include "profile/shared_directory.h"
 #include "reader/capacity_file.h"
 
 /* Shared memory, which has it, is gone when the postmaster exits. */
@@ -29,6 +30,13 @@ static void
 path_in(char *path, const char *directory, const char *suffix)
 {
 	plh_capacity_file_path(path, directory, system_identifier, suffix);
+}
+
+/* Others may have put another directory in its place. */
+static bool
+has_own_directory(void)
+{
+	return plh_shared_directory_check(plh_profile_directory_path()) == PLH_DIRECTORY_FINE;
 }
 
 /* Returns whether there is a file that can be used. */
@@ -54,7 +62,7 @@ load_from(const char *directory, PlhCapacityRecord *record)
 void
 plh_capacity_dump_load(PlhCapacityRecord *record)
 {
-	if (!load_from(plh_profile_directory_path(), record))
+	if (!has_own_directory() || !load_from(plh_profile_directory_path(), record))
 		(void) load_from(plh_load_settings.dump_directory, record);
 }
 
@@ -101,6 +109,8 @@ plh_capacity_dump_save(void)
 	char		live[PLH_PATH_MAX];
 	int			failure;
 
+	if (!has_own_directory())
+		return;
 	path_in(live, plh_profile_directory_path(), "");
 	failure = is_reset() ? 0 : save(live);
 	if (failure == 0)

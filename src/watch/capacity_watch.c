@@ -194,7 +194,8 @@ reset_if_wanted(TimestampTz now)
 
 	plh_capacity_file_path(path, plh_profile_directory_path(), GetSystemIdentifier(),
 						   PLH_CAPACITY_RESET);
-	if (unlink(path) != 0)
+	if (plh_shared_directory_check(plh_profile_directory_path()) != PLH_DIRECTORY_FINE ||
+		unlink(path) != 0)
 		return;
 	plh_capacity_looks_begin(state.record, GetSystemIdentifier(), now);
 	hash_destroy(state.sessions);
@@ -214,13 +215,17 @@ make_sessions(void)
 								 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
-/* Without room it stays in memory, until there is some. */
+/*
+ * Without room it stays in memory, until there is some; or while the directory is one that others
+ * may enter, who have put it in the place of ours.
+ */
 static void
 publish(void)
 {
 	const char *directory = plh_profile_directory_path();
 
-	if (plh_shared_directory_has_room(directory, PLH_CAPACITY_BYTES(state.record->kind_count),
+	if (plh_shared_directory_check(directory) == PLH_DIRECTORY_FINE &&
+		plh_shared_directory_has_room(directory, PLH_CAPACITY_BYTES(state.record->kind_count),
 									  PLH_ROOM_RECORDS))
 		(void) plh_capacity_file_write(directory, state.record, false);
 }
