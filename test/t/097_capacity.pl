@@ -112,6 +112,9 @@ is(seen_by('monitor'), "-\nplanner\nsorter", 'members of pg_monitor see all');
 my ($status, undef, $errors) = $node->psql('postgres', 'SELECT pg_leakhunt_capacity_reset()', extra_params => [ '-U', 'monitor' ]);
 like($errors, qr/permission denied for function pg_leakhunt_capacity_reset/, 'but have nothing forgotten');
 
+(undef, undef, $errors) = $node->psql('postgres', "SELECT * FROM pg_leakhunt_capacity('-1 second')");
+like($errors, qr/lifetime is out of range/, 'a lifetime is longer than nothing');
+
 # A restart, a crash and an immediate stop.
 my $directory = profile_directory($node);
 my $data = $node->data_dir;
