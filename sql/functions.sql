@@ -69,6 +69,10 @@ SELECT pg_leakhunt_stop_all();
 SELECT pg_leakhunt_reset_all();
 SELECT pg_leakhunt_statements_reset(query_id => 1);
 
+-- how many connections there may be
+SELECT count(*) > 0 AS rows, bool_and(looks >= 0 AND advice <> '' AND saved_bytes IS NULL) AS figures FROM pg_leakhunt_capacity(NULL);
+SELECT pg_leakhunt_capacity_reset();
+
 -- dumps
 SELECT pg_leakhunt_dump(:pid) AS older \gset
 PREPARE between AS SELECT 1;

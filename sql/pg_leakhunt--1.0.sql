@@ -860,6 +860,58 @@ COMMENT ON FUNCTION pg_leakhunt_statements_reset(oid, oid, bigint) IS
 'Forgets the statements of that role, database and query id in pg_leakhunt_statements. 0 stands for all.';
 
 --
+-- How many connections there may be
+--
+
+CREATE FUNCTION pg_leakhunt_capacity(
+    lifetime interval DEFAULT '00:30:00',
+    -- columns/capacity.def
+    OUT username text,
+    OUT application_name text,
+    OUT sessions bigint,
+    OUT sessions_seen bigint,
+    OUT session_bytes bigint,
+    OUT error_bytes bigint,
+    OUT grows_within interval,
+    OUT still_grows bool,
+    OUT catalog_bytes bigint,
+    OUT plan_bytes bigint,
+    OUT other_context_bytes bigint,
+    OUT malloc_bytes bigint,
+    OUT malloc_free_bytes bigint,
+    OUT beside_bytes bigint,
+    OUT rest_bytes bigint,
+    OUT active_most bigint,
+    OUT together_bytes bigint,
+    OUT together_active bigint,
+    OUT together_sessions bigint,
+    OUT together_at timestamptz,
+    OUT highest_statement_bytes bigint,
+    OUT room_bytes bigint,
+    OUT connections bigint,
+    OUT connections_low bigint,
+    OUT connections_high bigint,
+    OUT saved_bytes bigint,
+    OUT looks bigint,
+    OUT watched interval,
+    OUT since timestamptz,
+    OUT advice text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_leakhunt_capacity'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_capacity(interval) IS
+'Returns what sessions grow to, what their statements take together, and how many connections this host bears so, as the keeper has seen: a row for all sessions, for members of pg_read_all_stats, and one for each kind, which is a role with an application. What sessions have is the mean at the age at which they have most. What statements take is of one moment: peaks are not added up. All of it is an estimate, with its errors in connections_low and connections_high, and is null where too little was seen. saved_bytes is what a max lifetime of connections of that length would save. It outlives restarts and crashes of the server.';
+
+CREATE FUNCTION pg_leakhunt_capacity_reset()
+RETURNS void
+AS 'MODULE_PATHNAME', 'pg_leakhunt_capacity_reset'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_leakhunt_capacity_reset() IS
+'Has the keeper forget what it has seen of sessions, so that pg_leakhunt_capacity begins anew, as after a deployment.';
+
+--
 -- What acts on processes
 --
 
@@ -1277,7 +1329,7 @@ REVOKE ALL ON FUNCTION pg_leakhunt_start(int, bigint, text, interval),
     pg_leakhunt_stop_all(), pg_leakhunt_reset_all(),
     pg_leakhunt_trim(int), _pg_leakhunt_reset_caches(), pg_leakhunt_dump(int, bool),
     pg_leakhunt_check(text, int, int, text), pg_leakhunt_explain_analyze(text, text),
-    pg_leakhunt_statements_reset(oid, oid, bigint) FROM PUBLIC;
+    pg_leakhunt_statements_reset(oid, oid, bigint), pg_leakhunt_capacity_reset() FROM PUBLIC;
 
 GRANT SELECT ON pg_leakhunt_processes, pg_leakhunt_sampling, pg_leakhunt_metrics, pg_leakhunt_report,
     pg_leakhunt_contexts, pg_leakhunt_suspects,

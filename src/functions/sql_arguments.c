@@ -5,12 +5,17 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "common/int.h"
 #include "lib/stringinfo.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/timestamp.h"
 
 #include "functions/sql_arguments.h"
 #include "functions/sql_rows.h"
+
+/* The longest duration. */
+#define MAX_DURATION_DAYS 3650
 
 bool
 plh_sql_arguments_flag(FunctionCallInfo fcinfo, int number)
@@ -51,6 +56,27 @@ plh_sql_arguments_limit(FunctionCallInfo fcinfo, int number, const char *name, i
 						errmsg("%s must be at least %d", name, least),
 						errhint("Use null for no limit.")));
 	return limit;
+}
+
+int64
+plh_sql_arguments_duration(FunctionCallInfo fcinfo, int number, const char *name)
+{
+	Interval   *duration;
+	int64		days;
+	int64		duration_us;
+
+	if (PG_ARGISNULL(number))
+		return 0;
+	duration = PG_GETARG_INTERVAL_P(number);
+	days = (int64) duration->month * DAYS_PER_MONTH + duration->day;
+	if (pg_mul_s64_overflow(days, USECS_PER_DAY, &duration_us) ||
+		pg_add_s64_overflow(duration_us, duration->time, &duration_us) ||
+		duration_us <= 0 || duration_us > MAX_DURATION_DAYS * USECS_PER_DAY)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s is out of range", name),
+						errdetail("It must be greater than zero and at most %d days.",
+								  MAX_DURATION_DAYS)));
+	return duration_us;
 }
 
 /* All names, as in a sentence. */

@@ -25,6 +25,9 @@ extern bool plh_sql_arguments_required_flag(FunctionCallInfo fcinfo, int number,
 extern int	plh_sql_arguments_limit(FunctionCallInfo fcinfo, int number,
 									const char *name, int least);
 
+/* An interval in microseconds; 0 if it is null.  One of no time, or of very long, is an ERROR. */
+extern int64 plh_sql_arguments_duration(FunctionCallInfo fcinfo, int number, const char *name);
+
 /*
  * An array of names: the bits with their numbers.  Another name is an ERROR with a hint that lists
  * them.  "what" is what a name is of.

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "catalog/pg_type.h"
-#include "common/int.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/procarray.h"
@@ -22,6 +21,7 @@
 #include "base/compat.h"
 #include "base/settings.h"
 #include "functions/sql_access.h"
+#include "functions/sql_arguments.h"
 #include "functions/sql_errand.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
@@ -36,9 +36,6 @@
 
 /* The pid of requests to all processes. */
 #define ALL_PROCESSES 0
-
-/* The longest duration of a request. */
-#define MAX_DURATION_DAYS 3650
 
 /* So long it is waited for memory to be given back. */
 #define TRIM_WAIT_US INT64CONST(5000000)
@@ -168,28 +165,6 @@ get_scope(FunctionCallInfo fcinfo, int number)
 					errhint("Available scopes are long_lived and all.")));
 }
 
-/* The duration argument in microseconds; 0 for good. */
-static int64
-get_duration(FunctionCallInfo fcinfo, int number)
-{
-	Interval   *duration;
-	int64		days;
-	int64		duration_us;
-
-	if (PG_ARGISNULL(number))
-		return 0;
-	duration = PG_GETARG_INTERVAL_P(number);
-	days = (int64) duration->month * DAYS_PER_MONTH + duration->day;
-	if (pg_mul_s64_overflow(days, USECS_PER_DAY, &duration_us) ||
-		pg_add_s64_overflow(duration_us, duration->time, &duration_us) ||
-		duration_us <= 0 || duration_us > MAX_DURATION_DAYS * USECS_PER_DAY)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("duration is out of range"),
-						errdetail("It must be greater than zero and at most %d days.",
-								  MAX_DURATION_DAYS)));
-	return duration_us;
-}
-
 /*
  * The request that the arguments sample_interval, scope and duration express, of which "first" is
  * the number of the first.
@@ -201,7 +176,7 @@ get_request(FunctionCallInfo fcinfo, int first)
 
 	request.sample_interval = get_interval(fcinfo, first);
 	request.scope = get_scope(fcinfo, first + 1);
-	request.duration_us = get_duration(fcinfo, first + 2);
+	request.duration_us = plh_sql_arguments_duration(fcinfo, first + 2, "duration");
 	return request;
 }
 

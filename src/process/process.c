@@ -23,6 +23,7 @@
 #include "base/fork.h"
 #include "base/guard.h"
 #include "base/page_layout.h"
+#include "process/capacity_dump.h"
 #include "process/exit_dump.h"
 #include "process/limit_report.h"
 #include "process/process.h"
@@ -123,6 +124,7 @@ remove_shared_files(void)
 {
 	plh_profile_file_unlink();
 	plh_statements_dump_save();
+	plh_capacity_dump_save();
 	if (plh_control_file_unlink())
 		plh_baseline_unlink(plh_profile_directory_path(), 0);
 	plh_profile_directory_remove();
@@ -213,6 +215,7 @@ plh_process_start(void)
 	plh_owner_start(GetSystemIdentifier());
 	plh_publication_start(plh_profile_directory_path());
 	plh_statements_dump_start(plh_profile_directory_path(), GetSystemIdentifier(), preloaded);
+	plh_capacity_dump_start(GetSystemIdentifier());
 	plh_control_start(plh_profile_directory_path(), GetSystemIdentifier(), preloaded);
 	return NULL;
 }

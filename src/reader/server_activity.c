@@ -64,6 +64,7 @@ fill(PlhServerActivity *activity, const PgBackendStatus *status)
 	activity->state = state_of(status);
 	activity->state_since = activity->state == NULL ? 0 : status->st_state_start_timestamp;
 	activity->leader_pid = leader_of(status);
+	activity->is_client = status->st_backendType == B_BACKEND;
 }
 
 int

@@ -21,6 +21,7 @@ typedef struct PlhServerActivity
 	const char *state;			/* "active", "idle", ...; NULL: not known */
 	TimestampTz state_since;	/* 0 if the process does not say */
 	int			leader_pid;		/* of a parallel worker; else 0 */
+	bool		is_client;		/* it is the session of a client */
 } PlhServerActivity;
 
 /* May whoever asks see what is of that role, or of none (InvalidOid)? */

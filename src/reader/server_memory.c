@@ -141,6 +141,15 @@ read_main_segment(PlhServerMemory *memory)
 	memory->main_bytes = Max(0, all_bytes - memory->buffer_bytes);
 }
 
+int64
+plh_server_memory_of_file(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISREG(status.st_mode) ?
+		(int64) status.st_blocks * STAT_BLOCK_BYTES : 0;
+}
+
 /* What the files of a directory take, if it is one in memory. */
 static int64
 bytes_in_memory(const char *directory)
@@ -156,11 +165,9 @@ bytes_in_memory(const char *directory)
 	while ((entry = ReadDirExtended(dir, directory, LOG)) != NULL)
 	{
 		char		path[PLH_PATH_MAX];
-		struct stat status;
 
 		snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
-		if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
-			bytes += (int64) status.st_blocks * STAT_BLOCK_BYTES;
+		bytes += plh_server_memory_of_file(path);
 	}
 	if (dir != NULL)
 		FreeDir(dir);

@@ -63,6 +63,9 @@ typedef struct PlhServerMemory
 	PlhMemoryPromises promises;
 } PlhServerMemory;
 
+/* What a file in a file system takes there; 0: there is none. */
+extern int64 plh_server_memory_of_file(const char *path);
+
 /*
  * "directory" is that of the profiles, or NULL where there is none; "group" a control group, or
  * NULL: that of this process.  Of a group that does not count, has_use is false.  Lists belong to

@@ -1054,6 +1054,52 @@ SENTENCE(alike, "four or more processes of one type are alike, without a finding
 SENTENCE(alike_suspect, "the same, with one",
 		 "{count} processes of type {name} are alike: they have {each} each on average, the largest {most}, and the verdict {verdict} {cause}. Only the largest is listed.", NULL)
 
+SECTION("How many connections the host bears")
+PLURAL(bears, "enough sessions of a kind were seen",
+	   "This host bears {count} connection of this kind ({low} to {high}).",
+	   "This host bears {count} connections of this kind ({low} to {high}).", NULL, NULL)
+PLURAL(bears_all, "the same, of all kinds together",
+	   "This host bears {count} connection like those that were seen ({low} to {high}).",
+	   "This host bears {count} connections like those that were seen, in the same proportions ({low} to {high}).", NULL, NULL)
+SENTENCE(bears_any, "the same, and memory does not limit them",
+		 "Memory does not limit connections of this kind.", NULL)
+SENTENCE(bears_room, "of all kinds, always",
+		 "Of {limit} of memory, sessions may have {bytes} in all. The rest is for shared memory at its full size, and for whatever other processes have now.", NULL)
+SENTENCE(bears_no_room, "how much memory there is, is not known",
+		 "The kernel does not tell how much memory there is.", NULL)
+SENTENCE(bears_unseen, "there was no look yet",
+		 "No session was looked at yet. The keeper does that: pg_leakhunt has to be in shared_preload_libraries.", NULL)
+SENTENCE(bears_unknown, "too little was seen",
+		 "Not known yet: it takes {least} looks, and 3 sessions of the same age. So far there were {count}, and {workers} in all.", NULL)
+SENTENCE(session_grows, "what a session grows to",
+		 "A session grows to {bytes} within {age}{list}.", NULL)
+SENTENCE(session_grows_on, "the same, and it was still growing",
+		 "A session has {bytes} at an age of {age}{list}. It was still growing: no such session has been seen that is older.", NULL)
+SENTENCE(session_grows_all, "the same, of all kinds", "A session grows to {bytes} on average.", NULL)
+PHRASE(session_parts, "of what, where that was counted", ", of which {list}", NULL)
+PHRASE(session_catalogs, "in such a list", "{bytes} for catalog caches", NULL)
+PHRASE(session_plans, "in such a list", "{bytes} for plans and functions", NULL)
+PHRASE(session_contexts, "in such a list", "{bytes} in other memory contexts", NULL)
+PHRASE(session_malloc, "in such a list", "{bytes} from malloc outside of them", NULL)
+PHRASE(session_freed, "in such a list", "{bytes} of freed memory that malloc keeps", NULL)
+PHRASE(session_beside, "in such a list", "{bytes} for page tables, swap and its profile", NULL)
+PLURAL(together, "statements took memory at a look",
+	   "At {since}, {count} of {workers} ran a statement or had a transaction open. That took another {bytes}, the most at any look.",
+	   "At {since}, {count} of {workers} ran statements or had transactions open. These took another {bytes} at that moment, the most at any look.", NULL, NULL)
+SENTENCE(together_bears, "the same, and for how many connections there is room",
+		 "With as many connections as the host bears, statements may take {bytes} together.", NULL)
+SENTENCE(together_missed, "statements of the role, or any, have taken more than any look has seen",
+		 "pg_leakhunt_statements has seen one statement take {bytes}. No look has met that peak, so leave room for it.", NULL)
+SENTENCE(recycling, "a max lifetime would save memory",
+		 "A max lifetime of {age} would save {bytes} of what these sessions have now.", NULL)
+SENTENCE(recycling_nothing, "it would not",
+		 "A max lifetime of {age} would save nothing.", NULL)
+SENTENCE(allowed_connections, "of all kinds, always",
+		 "max_connections allows {count}.", NULL)
+SENTENCE(looked_for, "of all kinds, always", "This is from {count} looks in {age}, since {since}.", NULL)
+SENTENCE(kinds_forgotten, "there were too many kinds",
+		 "There were more kinds of sessions than are remembered: {count} had to go.", NULL)
+
 SECTION("The server's log")
 PHRASE(log_leak, "a leak", "process {pid} leaks memory: {bytes} {cause}", NULL)
 PHRASE(log_lost, "memory to which nothing points", "process {pid} has lost memory: {bytes} {cause}", NULL)

@@ -29,11 +29,11 @@ typedef enum PlhSentence
 #define PLH_EACH_TEXT(FIELD) \
 	FIELD(age) FIELD(ago) FIELD(bound) FIELD(bytes) FIELD(cause) FIELD(context) \
 	FIELD(contexts) FIELD(each) FIELD(early) FIELD(freed) FIELD(growth) FIELD(help) \
-	FIELD(interval) FIELD(language) FIELD(late) FIELD(library) FIELD(limit) FIELD(linked) \
-	FIELD(list) FIELD(loaded) FIELD(most) FIELD(name) FIELD(next) FIELD(noun) FIELD(other) \
-	FIELD(outside) FIELD(percent) FIELD(query) FIELD(rate) FIELD(reason) FIELD(rest) \
-	FIELD(routines) FIELD(since) FIELD(site) FIELD(span) FIELD(store) FIELD(title) \
-	FIELD(total) FIELD(verdict) FIELD(what) FIELD(who)
+	FIELD(high) FIELD(interval) FIELD(language) FIELD(late) FIELD(library) FIELD(limit) \
+	FIELD(linked) FIELD(list) FIELD(loaded) FIELD(low) FIELD(most) FIELD(name) FIELD(next) \
+	FIELD(noun) FIELD(other) FIELD(outside) FIELD(percent) FIELD(query) FIELD(rate) \
+	FIELD(reason) FIELD(rest) FIELD(routines) FIELD(since) FIELD(site) FIELD(span) \
+	FIELD(store) FIELD(title) FIELD(total) FIELD(verdict) FIELD(what) FIELD(who)
 #define PLH_EACH_NUMBER(FIELD) \
 	FIELD(advisory) FIELD(count) FIELD(early_count) FIELD(least) FIELD(pid) FIELD(relations) \
 	FIELD(statements) FIELD(workers)

@@ -26,6 +26,7 @@
 #include "base/settings.h"
 #include "crash/crash_dumps.h"
 #include "process/profile_directory.h"
+#include "watch/capacity_watch.h"
 #include "watch/forecast_watch.h"
 #include "watch/keeper.h"
 #include "watch/server_limit.h"
@@ -130,6 +131,7 @@ look(int *lock)
 	bool		looked;
 
 	plh_server_limit_look();
+	plh_capacity_watch_look();
 	tend_if_due(lock);
 	looked = plh_verdict_watch_look();
 	elog(DEBUG1, "the pg_leakhunt keeper has looked%s", looked ? " for findings" : "");
@@ -178,6 +180,7 @@ pg_leakhunt_keeper_main(Datum arg)
 	while (!ShutdownRequestPending && !keep_lock(&lock))
 		(void) wait_for_signal(LOCK_WAIT_MS);
 	plh_crash_dumps_save(true, must_stop);
+	plh_capacity_watch_start();
 	keep_looking(&lock);
 
 	/* after an exit with 0 the postmaster would never start it again */

@@ -42,6 +42,7 @@ main(void)
 	test_page_sites();
 	test_annotated_plans();
 	/* what takes long: a fault elsewhere is found before */
+	test_capacity_files();
 	test_hashes();
 	test_images();
 	return tests_end();

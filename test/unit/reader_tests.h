@@ -7,6 +7,7 @@
 
 #include "tap.h"
 
+extern void test_capacity_files(void);
 extern void test_hashes(void);
 extern void test_images(void);
 extern void test_dump_files(void);

@@ -11,6 +11,7 @@
 
 #include "logged_line.h"
 #include "profile/profile_counters.h"
+#include "process/capacity_dump.h"
 #include "process/exit_dump.h"
 #include "process/limit_report.h"
 #include "process/profile_directory.h"
@@ -54,6 +55,8 @@ samples_stub(void)
 #define plh_process_limit_start(report) ((void) 0)
 #define plh_owner_start(cluster) ((void) 0)
 #define plh_control_start(directory, cluster, new_server) ((void) 0)
+#define plh_capacity_dump_save() ((void) 0)
+#define plh_capacity_dump_start(cluster) ((void) 0)
 #define plh_statements_dump_save() ((void) 0)
 #define plh_statements_dump_start(directory, cluster, preloaded) ((void) 0)
 #define plh_profile_directory_claim() NULL

@@ -30,6 +30,8 @@ main(void)
 	test_memory_rooms();
 	test_forecast_watch();
 	test_watched_processes();
+	test_capacity();
+	test_session_memory();
 	test_countdown();
 	test_upkeep();
 	test_planned_failure();
