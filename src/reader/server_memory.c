@@ -261,15 +261,16 @@ bytes_in_memory(const char *directory)
 	return bytes;
 }
 
-static void
-read_shm_room(PlhServerMemory *memory)
+void
+plh_server_memory_shm_room(int64 *size, int64 *used)
 {
 	struct statfs room;
 
+	*size = *used = 0;
 	if (statfs(SHM_DIRECTORY, &room) != 0 || room.f_type != TMPFS_MAGIC)
 		return;
-	memory->shm_size = (int64) room.f_blocks * room.f_bsize;
-	memory->shm_used = (int64) (room.f_blocks - room.f_bfree) * room.f_bsize;
+	*size = (int64) room.f_blocks * room.f_bsize;
+	*used = (int64) (room.f_blocks - room.f_bfree) * room.f_bsize;
 }
 
 /* Is a process in the same control groups as this one, or gone? */
@@ -317,7 +318,7 @@ plh_server_memory_read(PlhServerMemory *memory, const char *directory)
 	read_dynamic_segments(memory, pids);
 	if (directory != NULL)
 		memory->profile_bytes = bytes_in_memory(directory);
-	read_shm_room(memory);
+	plh_server_memory_shm_room(&memory->shm_size, &memory->shm_used);
 
 	/* what changes fastest stands close together */
 	read_processes(memory, pids);

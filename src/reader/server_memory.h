@@ -39,3 +39,6 @@ typedef struct PlhServerMemory
 
 /* "directory" is that of the profiles, or NULL where there is none. */
 extern void plh_server_memory_read(PlhServerMemory *memory, const char *directory);
+
+/* Of /dev/shm: 0 where there is none. */
+extern void plh_server_memory_shm_room(int64 *size, int64 *used);

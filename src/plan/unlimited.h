@@ -1,0 +1,18 @@
+/*
+ * unlimited.h
+ *	  What a node of a plan calls that no setting limits: aggregates and functions.
+ *
+ * Never called inside palloc.
+ */
+#pragma once
+
+#include "nodes/execnodes.h"
+
+/* Does the state of an aggregate grow with its rows?  That is taken to be so where it is not known. */
+extern bool plh_unlimited_is_aggregate(Oid aggregate);
+
+/* Adds the names of functions of a node that may run or keep anything, once each, to the list. */
+extern List *plh_unlimited_functions(List *names, const PlanState *planstate);
+
+/* Does a function that returns rows keep nothing but the one that it returns? */
+extern bool plh_unlimited_returns_simply(Oid function);
