@@ -158,11 +158,11 @@ estimate_plan(PlhEstimatedQuery *query, PlannedStmt *plan, const char *text)
 static void
 estimate_query(PlhEstimatedQuery *query, Query *analysed, const char *text)
 {
-	int			options = CURSOR_OPT_PARALLEL_OK | (query->is_generic ? CURSOR_OPT_GENERIC_PLAN : 0);
+	int			generic = query->is_generic ? CURSOR_OPT_GENERIC_PLAN : 0;
 	MemoryContext planning = AllocSetContextCreate(CurrentMemoryContext, "pg_leakhunt estimate",
 												   ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller_memory = MemoryContextSwitchTo(planning);
-	PlannedStmt *plan = PLH_PLAN_QUERY(analysed, text, options);
+	PlannedStmt *plan = PLH_PLAN_QUERY(analysed, text, CURSOR_OPT_PARALLEL_OK | generic);
 
 	MemoryContextSwitchTo(caller_memory);
 	query->planner_bytes += MemoryContextMemAllocated(planning, true);

@@ -87,7 +87,7 @@ plh_node_bound_aggregate(int64 hash_bytes, int sets)
 	return 2 * hash_bytes + sets * files * FILE_BYTES + BESIDE_BYTES;
 }
 
-/* Rows are counted without headers and rounding, which double those of small ones; nor the array. */
+/* Rows are counted without headers and rounding, which double small ones, and without the array. */
 int64
 plh_node_bound_memoize(int64 hash_bytes)
 {

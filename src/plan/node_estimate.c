@@ -211,7 +211,7 @@ estimate_aggregate(PlhNodeEstimate *node, const AggState *state)
 	if (counts.hashed > 0)
 	{
 		limit_by(node, plh_node_bound_aggregate(get_hash_memory_limit(), counts.hashed),
-				 "2 * work_mem * hash_mem_multiplier while a table grows, and files");
+				 "2 * work_mem * hash_mem_multiplier, and files");
 		expect(node, bytes_of_rows(1, hash_agg_entry_size(list_length(state->aggs),
 														  outerPlan(agg)->plan_width,
 														  agg->transitionSpace) *
@@ -219,7 +219,7 @@ estimate_aggregate(PlhNodeEstimate *node, const AggState *state)
 	}
 	if (sorts > 0)
 		limit_by(node, sorts * plh_node_bound_sort(work_bytes()),
-				 counts.hashed > 0 ? "work_mem for each sort, twice with hash_mem_multiplier for tables" :
+				 counts.hashed > 0 ? "2 * work_mem * hash_mem_multiplier, and work_mem for each sort" :
 				 sorts == 1 ? "work_mem, for a sort of its rows" :
 				 psprintf("work_mem for each of %d sorts", sorts));
 }
@@ -295,7 +295,7 @@ estimate_bitmap(PlhNodeEstimate *node, const BitmapIndexScan *scan)
 
 	if (scan->isshared)
 		node->shared_bytes = bytes;
-	limit_by(node, scan->isshared ? 0 : bytes, "work_mem, times 2.5 while a bitmap grows");
+	limit_by(node, scan->isshared ? 0 : bytes, "2.5 * work_mem");
 	if (access_method_of(scan->indexid) == GIN_AM_OID)
 		add_unknown(node, "what its GIN index keeps, a bitmap of work_mem for each prefix");
 }
@@ -435,7 +435,7 @@ estimate_kind(PlhNodeEstimate *node, PlanState *planstate, Bitmapset **counted_c
 			break;
 		case T_Memoize:
 			limit_by(node, plh_node_bound_memoize(get_hash_memory_limit()),
-					 "work_mem * hash_mem_multiplier, times 2.5 with what it does not count");
+					 "2.5 * work_mem * hash_mem_multiplier");
 			break;
 		case T_Hash:
 			estimate_hash(node, (const Hash *) plan);

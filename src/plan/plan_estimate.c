@@ -101,8 +101,10 @@ find_subplan(const Walk *walk, int id)
 	ListCell   *cell;
 
 	foreach(cell, walk->subplans)
+	{
 		if (((const Subplan *) lfirst(cell))->id == id)
 			return lfirst(cell);
+	}
 	return NULL;
 }
 

@@ -91,8 +91,10 @@ is_name_in(const List *names, const char *name)
 	ListCell   *cell;
 
 	foreach(cell, names)
+	{
 		if (strcmp(lfirst(cell), name) == 0)
 			return true;
+	}
 	return false;
 }
 

@@ -8,7 +8,7 @@
 
 #include "nodes/execnodes.h"
 
-/* Does the state of an aggregate grow with its rows?  That is taken to be so where it is not known. */
+/* Does the state of an aggregate grow with its rows?  Where that is not known, it is said to. */
 extern bool plh_unlimited_is_aggregate(Oid aggregate);
 
 /* Adds the names of functions of a node that may run or keep anything, once each, to the list. */

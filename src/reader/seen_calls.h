@@ -11,8 +11,8 @@
 
 typedef struct PlhSeenCalls
 {
-	int64		calls;			/* of at least statement_min_bytes; 0: none was
-								 * seen */
+	int64		calls;			/* of at least statement_min_bytes; 0: none
+								 * was seen */
 	PlhPeakMedian median;		/* of their peaks, with all errors */
 	int64		max_peak_bytes;
 	int64		error_bytes;	/* of that */

@@ -81,7 +81,7 @@ my %runs = (
 	'64 kB, hash joins' => "SET work_mem = '64kB'; SET hash_mem_multiplier = 2; SET enable_mergejoin = off; SET enable_nestloop = off; SET enable_sort = off",
 	'1 MB' => "SET work_mem = '1MB'; SET enable_partitionwise_join = on; SET enable_partitionwise_aggregate = on",
 	'4 MB, no seqscan' => "SET work_mem = '4MB'; SET enable_seqscan = off; SET enable_indexscan = off; SET enable_indexonlyscan = off",
-	'256 kB, bitmaps' => "SET work_mem = '256kB'; SET enable_seqscan = off; SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_hashjoin = off",
+	'256 kB, bitmaps' => "SET work_mem = '256kB'; SET enable_seqscan = off; SET enable_indexscan = off; SET enable_indexonlyscan = off",
 	'64 kB, workers' => "SET work_mem = '64kB'; SET max_parallel_workers_per_gather = 2",
 	'1 MB, workers' => "SET work_mem = '1MB'; SET max_parallel_workers_per_gather = 3; SET parallel_leader_participation = off; SET enable_mergejoin = off; SET enable_nestloop = off",
 	'256 kB, workers, no parallel hash' => "SET work_mem = '256kB'; SET max_parallel_workers_per_gather = 2; SET enable_parallel_hash = off; SET enable_mergejoin = off; SET enable_nestloop = off");
@@ -179,5 +179,44 @@ note(sprintf '%s: at most %.2f of its bound', $_, $kinds{$_}) for sort keys %kin
 note("$bounded nodes had a bound, of $unknown it was not known");
 cmp_ok($bounded, '>', 1000, 'most nodes that hold much have a bound');
 cmp_ok($kinds{$_} // 0, '>', 0.3, "that of $_ is no more than three times what it may hold") for 'Hash', 'Sort', 'Aggregate', 'WindowAgg', 'Materialize';
+
+# What calls have taken.  Statements of one shape are one, whatever their numbers are: half
+# of the calls sort 10000 rows, the others all.
+my $sorts = 'SELECT count(*) FROM (SELECT * FROM rows WHERE id <= %d ORDER BY text OFFSET 0) s';
+my $reset = 'SELECT pg_leakhunt_statements_reset()';
+
+# The rows of an estimate that are of one of these kinds, in a session with these settings.
+sub rows_of
+{
+	my ($settings, $statement, $kinds) = @_;
+	return @{ decode_json($node->safe_psql('postgres', "$settings;\nSELECT coalesce(json_agg(e), '[]') FROM pg_leakhunt_estimate(\$q\$$statement\$q\$) e WHERE kind ~ '^($kinds)\$'")) };
+}
+
+for my $ids ('off', 'on')
+{
+	my $settings = "SET work_mem = '64MB'; SET compute_query_id = $ids";
+	my %held;
+
+	$node->safe_psql('postgres', $reset);
+	for my $rows (10000, 20000)
+	{
+		my $plan = $node->safe_psql('postgres', "$settings; SELECT pg_leakhunt_explain_analyze('" . sprintf($sorts, $rows) . "', 'FORMAT JSON, TIMING OFF')");
+		$held{$rows} = decode_json($plan)->[0]{Leakhunt}{'Peak Bytes'};
+	}
+	is((rows_of($settings, sprintf($sorts, 1), 'seen'))[0]{explanation}, 'none of at least 1024 kB', "query ids $ids: before its calls nothing is told of them");
+	$node->safe_psql('postgres', "$settings;\n" . join(";\n", map { sprintf $sorts, $_ } (10000) x 3, (20000) x 2));
+	my ($median, $highest) = rows_of($settings, sprintf($sorts, 7), 'median|highest');
+
+	is($median->{calls}, 5, "query ids $ids: all calls of the statement are counted");
+	# what one call allocates and another finds in a cache is not the statement's
+	cmp_ok(abs($median->{bytes} - $held{10000}), '<=', $median->{error_bytes} + 100_000, "query ids $ids: the median is that of the middle call, within the error");
+	cmp_ok(abs($highest->{bytes} - $held{20000}), '<=', $highest->{error_bytes} + 100_000, "query ids $ids: the highest is that of the largest call");
+	cmp_ok($median->{error_bytes}, '<', $median->{bytes} / 4, "query ids $ids: the error of the median is no more than a quarter");
+}
+$node->safe_psql('postgres', 'CREATE ROLE other');
+is(join(' ', map { $_->{explanation} } rows_of("SET compute_query_id = on; SET ROLE other", 'SELECT count(*) FROM (SELECT 1) s', 'seen|median')), 'none of at least 1024 kB', 'another role is told of none of its own');
+$node->safe_psql('postgres', 'GRANT SELECT ON rows TO other');
+is((rows_of("SET compute_query_id = on; SET ROLE other", sprintf($sorts, 7), 'seen|median'))[0]{kind}, 'seen', 'a role does not see what calls of others have taken');
+is((rows_of("SET compute_query_id = on", sprintf($sorts, 7), 'seen|median'))[0]{kind}, 'median', 'one with the privileges does');
 
 done_testing();
