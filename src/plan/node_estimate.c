@@ -10,21 +10,15 @@
 
 #include <math.h>
 
-#include "access/htup_details.h"
 #include "catalog/pg_aggregate.h"
-#include "catalog/pg_am.h"
-#include "catalog/pg_class.h"
 #include "executor/hashjoin.h"
 #include "executor/nodeAgg.h"
 #include "executor/nodeHash.h"
 #include "miscadmin.h"
 #include "nodes/plannodes.h"
 #include "optimizer/optimizer.h"
-#include "utils/lsyscache.h"
 #include "utils/regproc.h"
 #include "utils/rel.h"
-#include "utils/reltrigger.h"
-#include "utils/syscache.h"
 
 #include "base/compat.h"
 #include "base/size_units.h"
@@ -273,20 +267,6 @@ estimate_cte_scan(PlhNodeEstimate *node, const CteScan *scan, Bitmapset **counte
 	expect_rows(node, &scan->scan.plan, SORTED_ROW_BYTES);
 }
 
-static Oid
-access_method_of(Oid index)
-{
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(index));
-	Oid			method = InvalidOid;
-
-	if (HeapTupleIsValid(tuple))
-	{
-		method = ((Form_pg_class) GETSTRUCT(tuple))->relam;
-		ReleaseSysCache(tuple);
-	}
-	return method;
-}
-
 /* A bitmap that several processes read is in shared memory. */
 static void
 estimate_bitmap(PlhNodeEstimate *node, const BitmapIndexScan *scan)
@@ -296,7 +276,7 @@ estimate_bitmap(PlhNodeEstimate *node, const BitmapIndexScan *scan)
 	if (scan->isshared)
 		node->shared_bytes = bytes;
 	limit_by(node, scan->isshared ? 0 : bytes, "2.5 * work_mem");
-	if (access_method_of(scan->indexid) == GIN_AM_OID)
+	if (plh_unlimited_is_index(scan->indexid))
 		add_unknown(node, "what its GIN index keeps, a bitmap of work_mem for each prefix");
 }
 
@@ -318,27 +298,6 @@ estimate_recursion(PlhNodeEstimate *node, const RecursiveUnion *recursion)
 		add_unknown(node, "its hash table, which no setting limits");
 }
 
-/* Does a change of a table leave an event for each row? */
-static bool
-leaves_events(const TriggerDesc *triggers, CmdType operation)
-{
-	if (triggers == NULL)
-		return false;
-	switch (operation)
-	{
-		case CMD_INSERT:
-			return triggers->trig_insert_after_row || triggers->trig_insert_new_table;
-		case CMD_UPDATE:
-			return triggers->trig_update_after_row || triggers->trig_update_old_table ||
-				triggers->trig_update_new_table;
-		case CMD_DELETE:
-			return triggers->trig_delete_after_row || triggers->trig_delete_old_table;
-		default:
-			return triggers->trig_insert_after_row || triggers->trig_update_after_row ||
-				triggers->trig_delete_after_row;
-	}
-}
-
 static void
 estimate_change(PlhNodeEstimate *node, const ModifyTableState *state)
 {
@@ -348,7 +307,7 @@ estimate_change(PlhNodeEstimate *node, const ModifyTableState *state)
 
 		if (relation->ri_FdwRoutine != NULL)
 			add_unknown(node, "what the foreign table keeps");
-		else if (leaves_events(relation->ri_TrigDesc, state->operation))
+		else if (plh_unlimited_leaves_events(relation->ri_TrigDesc, state->operation))
 		{
 			add_unknown(node, psprintf("events for triggers of %s, one for each row",
 									   RelationGetRelationName(relation->ri_RelationDesc)));
@@ -389,7 +348,7 @@ estimate_subplans(PlhNodeEstimate *node, const PlanState *planstate)
 			continue;
 		expect_rows(node, rows, HASHED_ROW_BYTES);
 		add_unknown(node, psprintf("the hash table of %s, which no setting limits",
-								   state->subplan->plan_name));
+								   PLH_SUBPLAN_NAME(state->subplan)));
 	}
 }
 

@@ -12,6 +12,7 @@
 #include "nodes/plannodes.h"
 #include "optimizer/optimizer.h"
 
+#include "base/compat.h"
 #include "plan/node_bound.h"
 #include "plan/plan_estimate.h"
 
@@ -88,7 +89,7 @@ note_subplans(Walk *walk, const List *states)
 		Subplan    *subplan = palloc(sizeof(Subplan));
 
 		subplan->id = state->planstate->plan->plan_node_id;
-		subplan->name = state->subplan->plan_name;
+		subplan->name = PLH_SUBPLAN_NAME(state->subplan);
 		subplan->processes = walk->processes;
 		walk->subplans = lappend(walk->subplans, subplan);
 	}

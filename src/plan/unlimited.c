@@ -1,6 +1,6 @@
 /*
  * unlimited.c
- *	  What a node of a plan calls that no setting limits: aggregates and functions.
+ *	  What a node of a plan uses that no setting limits: aggregates, functions, triggers, indexes.
  *
  * Functions in C, the server's and those of extensions, are taken to keep nothing from row to row.
  * Others run statements, or code of another interpreter, of which the plan knows nothing.
@@ -10,6 +10,8 @@
 #include "access/htup_details.h"
 #include "access/transam.h"
 #include "catalog/pg_aggregate.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
@@ -173,4 +175,37 @@ plh_unlimited_returns_simply(Oid function)
 	static const char *const series[] = {"generate_series", "generate_subscripts"};
 
 	return function < FirstNormalObjectId && is_one_of(function, series, lengthof(series));
+}
+
+bool
+plh_unlimited_is_index(Oid index)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(index));
+	bool		is_gin;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	is_gin = ((Form_pg_class) GETSTRUCT(tuple))->relam == GIN_AM_OID;
+	ReleaseSysCache(tuple);
+	return is_gin;
+}
+
+bool
+plh_unlimited_leaves_events(const TriggerDesc *triggers, CmdType operation)
+{
+	if (triggers == NULL)
+		return false;
+	switch (operation)
+	{
+		case CMD_INSERT:
+			return triggers->trig_insert_after_row || triggers->trig_insert_new_table;
+		case CMD_UPDATE:
+			return triggers->trig_update_after_row || triggers->trig_update_old_table ||
+				triggers->trig_update_new_table;
+		case CMD_DELETE:
+			return triggers->trig_delete_after_row || triggers->trig_delete_old_table;
+		default:
+			return triggers->trig_insert_after_row || triggers->trig_update_after_row ||
+				triggers->trig_delete_after_row;
+	}
 }

@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include <ctype.h>
 #include <math.h>
 
 #include "miscadmin.h"
@@ -21,6 +22,15 @@ typedef struct Wanted
 	PlhStatementShape shape;	/* of its text as sessions keep it */
 } Wanted;
 
+/* How long a text is without what may stand behind a statement. */
+static Size
+trimmed(const char *text, Size length)
+{
+	while (length > 0 && (text[length - 1] == ';' || isspace((unsigned char) text[length - 1])))
+		length--;
+	return length;
+}
+
 static void
 set_wanted(Wanted *wanted, uint64 query_id, const char *text, Size text_bytes)
 {
@@ -28,7 +38,7 @@ set_wanted(Wanted *wanted, uint64 query_id, const char *text, Size text_bytes)
 	Size		length = plh_statement_text_keep(kept, text, text_bytes);
 
 	wanted->query_id = query_id;
-	plh_statement_shape_of(&wanted->shape, kept, length);
+	plh_statement_shape_of(&wanted->shape, kept, trimmed(kept, length));
 }
 
 /* Is that an entry of it?  Sessions may have run it before the server computed query ids. */
@@ -37,7 +47,8 @@ is_wanted(const Wanted *wanted, const PlhStatementEntry *entry)
 {
 	return entry->database_oid == MyDatabaseId &&
 		(entry->query_id != 0 ? entry->query_id == wanted->query_id :
-		 plh_statement_shape_equals(&wanted->shape, entry->text, entry->text_bytes));
+		 plh_statement_shape_equals(&wanted->shape, entry->text,
+									trimmed(entry->text, entry->text_bytes)));
 }
 
 static void

@@ -26,6 +26,8 @@ $node->safe_psql('postgres', q{
 		FROM generate_series(0, 7) g, unnest('{left,right}'::text[]) side \gexec
 	INSERT INTO left_parts SELECT id, text FROM rows;
 	INSERT INTO right_parts SELECT id, text FROM rows;
+	CREATE TABLE wide AS SELECT g AS id, repeat('x', 1900) AS padding FROM generate_series(1, 6000) g;
+	CREATE INDEX wide_id ON wide (id);
 	CREATE TABLE target (id int, text text);
 	ANALYZE});
 $node->safe_psql('postgres', 'VACUUM rows');
@@ -65,6 +67,7 @@ my @statements = (
 	'SELECT count(text) FROM rows WHERE few < 2500',
 	'SELECT count(text) FROM rows WHERE few < 500 OR mixed < 4000',
 	'SELECT count(text) FROM rows WHERE few < 1000 AND mixed < 10000',
+	'SELECT count(padding) FROM wide WHERE id < 5500',
 	'SELECT count(*) FROM rows a, LATERAL (SELECT b.text FROM rows b WHERE b.few = a.few OFFSET 0) s WHERE a.id < 2000',
 	'SELECT count(b.text) FROM (SELECT id FROM rows WHERE id < 20) a LEFT JOIN (SELECT id, text FROM rows WHERE id <= 5000) b ON a.id <> b.id',
 	'SELECT (SELECT max(b.text) FROM rows b WHERE b.few = a.few) FROM rows a WHERE id < 500',
@@ -80,8 +83,8 @@ my %runs = (
 	'64 kB' => "SET work_mem = '64kB'",
 	'64 kB, hash joins' => "SET work_mem = '64kB'; SET hash_mem_multiplier = 2; SET enable_mergejoin = off; SET enable_nestloop = off; SET enable_sort = off",
 	'1 MB' => "SET work_mem = '1MB'; SET enable_partitionwise_join = on; SET enable_partitionwise_aggregate = on",
-	'4 MB, no seqscan' => "SET work_mem = '4MB'; SET enable_seqscan = off; SET enable_indexscan = off; SET enable_indexonlyscan = off",
-	'256 kB, bitmaps' => "SET work_mem = '256kB'; SET enable_seqscan = off; SET enable_indexscan = off; SET enable_indexonlyscan = off",
+	'4 MB, bitmaps' => "SET work_mem = '4MB'; SET random_page_cost = 0.1; SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_nestloop = off",
+	'64 kB, bitmaps' => "SET work_mem = '64kB'; SET random_page_cost = 0.1; SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_nestloop = off",
 	'64 kB, workers' => "SET work_mem = '64kB'; SET max_parallel_workers_per_gather = 2",
 	'1 MB, workers' => "SET work_mem = '1MB'; SET max_parallel_workers_per_gather = 3; SET parallel_leader_participation = off; SET enable_mergejoin = off; SET enable_nestloop = off",
 	'256 kB, workers, no parallel hash' => "SET work_mem = '256kB'; SET max_parallel_workers_per_gather = 2; SET enable_parallel_hash = off; SET enable_mergejoin = off; SET enable_nestloop = off");
@@ -148,6 +151,9 @@ sub excesses
 		my $bound = $is->{bytes} / $is->{processes};
 		my $kind = $nodes[$i]{'Node Type'};
 
+		# the first run of a join whose table is shared is watched as one of the node above
+		$bound += $estimates[ $i + 1 ]{bytes} / $is->{processes} if $i < $#nodes && $nodes[ $i + 1 ]{'Node Type'} eq 'Hash Join' && $nodes[ $i + 1 ]{'Parallel Aware'};
+
 		$bounded++;
 		$kinds{$kind} = $highest / $bound if ($kinds{$kind} // 0) < $highest / $bound;
 		push @wrong, "$kind held $highest of $bound" if $highest > $bound;
@@ -178,11 +184,11 @@ for my $run (sort keys %runs)
 note(sprintf '%s: at most %.2f of its bound', $_, $kinds{$_}) for sort keys %kinds;
 note("$bounded nodes had a bound, of $unknown it was not known");
 cmp_ok($bounded, '>', 1000, 'most nodes that hold much have a bound');
-cmp_ok($kinds{$_} // 0, '>', 0.3, "that of $_ is no more than three times what it may hold") for 'Hash', 'Sort', 'Aggregate', 'WindowAgg', 'Materialize';
+cmp_ok($kinds{$_} // 0, '>', 0.3, "that of $_ is no more than three times what it may hold") for 'Hash', 'Sort', 'Aggregate', 'WindowAgg', 'Materialize', 'Bitmap Index Scan';
 
-# What calls have taken.  Statements of one shape are one, whatever their numbers are: half
-# of the calls sort 10000 rows, the others all.
-my $sorts = 'SELECT count(*) FROM (SELECT * FROM rows WHERE id <= %d ORDER BY text OFFSET 0) s';
+# What calls have taken.  Statements of one shape are one, whatever their numbers are: most
+# of the calls sort half of the rows, the others all.
+my $sorts = 'SELECT count(*) FROM (SELECT * FROM rows, generate_series(1, 4) WHERE id <= %d ORDER BY text OFFSET 0) s';
 my $reset = 'SELECT pg_leakhunt_statements_reset()';
 
 # The rows of an estimate that are of one of these kinds, in a session with these settings.
@@ -209,8 +215,8 @@ for my $ids ('off', 'on')
 
 	is($median->{calls}, 5, "query ids $ids: all calls of the statement are counted");
 	# what one call allocates and another finds in a cache is not the statement's
-	cmp_ok(abs($median->{bytes} - $held{10000}), '<=', $median->{error_bytes} + 100_000, "query ids $ids: the median is that of the middle call, within the error");
-	cmp_ok(abs($highest->{bytes} - $held{20000}), '<=', $highest->{error_bytes} + 100_000, "query ids $ids: the highest is that of the largest call");
+	cmp_ok(abs($median->{bytes} - $held{10000}), '<=', $median->{error_bytes} + 200_000, "query ids $ids: the median is that of the middle call, within the error");
+	cmp_ok(abs($highest->{bytes} - $held{20000}), '<=', $highest->{error_bytes} + 200_000, "query ids $ids: the highest is that of the largest call");
 	cmp_ok($median->{error_bytes}, '<', $median->{bytes} / 4, "query ids $ids: the error of the median is no more than a quarter");
 }
 $node->safe_psql('postgres', 'CREATE ROLE other');
