@@ -72,7 +72,7 @@ add_statement(List **rows, const PlhEstimatedQuery *query)
 	row = add_row(rows, "at most", is_known ? "at most" : "by settings",
 				  sum_of(query), text.data);
 	row->processes = plan->processes;
-	row->planned_bytes = plan->planned_bytes;
+	row->planned_bytes = plan->planned_bytes > 0 ? plan->planned_bytes : -1;
 }
 
 /* What calls have taken. */

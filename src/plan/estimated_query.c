@@ -135,13 +135,27 @@ estimate_command(PlhEstimatedQuery *query, Node *command)
 		plh_node_bound_sort(maintenance_work_mem * INT64CONST(1024)) : -1;
 }
 
+/* Error context callback: before 16, partitions are pruned by values that are not there. */
+static void
+hint_at_values(void *arg)
+{
+	if (geterrcode() == ERRCODE_UNDEFINED_OBJECT)
+		errhint("Replace parameters such as $1 by values: partitions are chosen by them.");
+}
+
 /* Make a plan ready to run, as EXPLAIN does, and estimate it. */
 static void
 estimate_plan(PlhEstimatedQuery *query, PlannedStmt *plan, const char *text)
 {
 	int			eflags = EXEC_FLAG_EXPLAIN_ONLY | (query->is_generic ? PLH_EXPLAIN_GENERIC : 0);
+	ErrorContextCallback hinting = {
+		.previous = error_context_stack,
+		.callback = hint_at_values
+	};
 	QueryDesc  *ready;
 
+	if (query->is_generic)
+		error_context_stack = &hinting;
 	PushCopiedSnapshot(GetActiveSnapshot());
 	UpdateActiveSnapshotCommandId();
 	ready = CreateQueryDesc(plan, text, GetActiveSnapshot(), InvalidSnapshot, None_Receiver, NULL,
@@ -152,6 +166,7 @@ estimate_plan(PlhEstimatedQuery *query, PlannedStmt *plan, const char *text)
 	ExecutorEnd(ready);
 	FreeQueryDesc(ready);
 	PopActiveSnapshot();
+	error_context_stack = hinting.previous;
 }
 
 /* Plan a query in a memory context of its own, to see what that takes. */

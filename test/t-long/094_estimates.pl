@@ -83,8 +83,8 @@ my %runs = (
 	'64 kB' => "SET work_mem = '64kB'",
 	'64 kB, hash joins' => "SET work_mem = '64kB'; SET hash_mem_multiplier = 2; SET enable_mergejoin = off; SET enable_nestloop = off; SET enable_sort = off",
 	'1 MB' => "SET work_mem = '1MB'; SET enable_partitionwise_join = on; SET enable_partitionwise_aggregate = on",
-	'4 MB, bitmaps' => "SET work_mem = '4MB'; SET random_page_cost = 0.1; SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_nestloop = off",
-	'64 kB, bitmaps' => "SET work_mem = '64kB'; SET random_page_cost = 0.1; SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_nestloop = off",
+	'4 MB, bitmaps' => "SET work_mem = '4MB'; SET enable_seqscan = off; SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_nestloop = off",
+	'64 kB, bitmaps' => "SET work_mem = '64kB'; SET enable_seqscan = off; SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_nestloop = off",
 	'64 kB, workers' => "SET work_mem = '64kB'; SET max_parallel_workers_per_gather = 2",
 	'1 MB, workers' => "SET work_mem = '1MB'; SET max_parallel_workers_per_gather = 3; SET parallel_leader_participation = off; SET enable_mergejoin = off; SET enable_nestloop = off",
 	'256 kB, workers, no parallel hash' => "SET work_mem = '256kB'; SET max_parallel_workers_per_gather = 2; SET enable_parallel_hash = off; SET enable_mergejoin = off; SET enable_nestloop = off");
