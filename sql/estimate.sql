@@ -94,6 +94,14 @@ SELECT pg_leakhunt_estimate('SELECT * FROM estimated');
 SELECT count(*) > 0 AS estimated FROM pg_leakhunt_estimate('SELECT 1');
 RESET ROLE;
 
+-- how large /dev/shm is, is not for everybody
+GRANT SELECT ON estimated TO regress_leakhunt_estimator;
+SET max_parallel_workers_per_gather = 2;
+SET ROLE regress_leakhunt_estimator;
+SELECT explanation ~ '^1[0-9] MB in /dev/shm$' AS is_without_figures FROM pg_leakhunt_estimate('SELECT count(*) FROM estimated a JOIN estimated b USING (text)') WHERE kind = 'shared memory';
+RESET ROLE;
+REVOKE SELECT ON estimated FROM regress_leakhunt_estimator;
+
 DROP ROLE regress_leakhunt_estimator;
 DROP TABLE estimated, estimated_child;
 DROP FUNCTION estimated_function;
