@@ -125,7 +125,8 @@ REGRESS = \
 	functions \
 	views \
 	privileges \
-	settings
+	settings \
+	estimate
 
 EXTRA_CLEAN = $(GENERATED) .built_for_server pg_leakhunt_malloc.so $(MALLOC_OBJS) pg_leakhunt_look src/look/objects test/fuzz/replay test/fuzz/fuzz test/unit/run_tests test/unit/run_readers test/unit/run_stacks test/unit/run_plain_stacks test/unit/run_threads test/unit/run_malloc_blocks test/unit/frames test/unit/cut_stacks test/unit/objects test/unit/*.so test/scenarios/run_scenarios test/scenarios/objects test/preload/run_tests test/preload/race_tests test/preload/named_program test/preload/*.so test/leaker/leaker.so test/leaker/leaker.o test/faults/faults.so test/faults/faults.o
 

@@ -55,6 +55,9 @@ SELECT count(*) AS leaks FROM pg_leakhunt_check('SELECT 1');
 -- which node of a plan holds it
 SELECT count(*) > 1 AS explained FROM pg_leakhunt_explain_analyze('SELECT array_agg(g) FROM generate_series(1, 1000) g', 'COSTS OFF');
 
+-- what a statement would take
+SELECT count(*) > 1 AS estimated FROM pg_leakhunt_estimate('SELECT 1');
+
 -- what changes how processes are sampled
 SELECT pg_leakhunt_baseline(:pid);
 SELECT pg_leakhunt_baseline_all() > 0 AS baselines;

@@ -764,6 +764,25 @@ LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION pg_leakhunt_explain_analyze(text, text) IS
 'Runs the statement once, as EXPLAIN (ANALYZE) does, and returns what that prints, with what each node of the plan held: its own highest amount, what it held at the statement''s peak, how many times that is what work_mem allows, and the context and site that held most. Options are further ones of EXPLAIN, separated by commas, such as FORMAT JSON. From PostgreSQL 18 on, EXPLAIN (ANALYZE, LEAKHUNT) prints the same. What the statement does stays done. Only superusers may call it, and roles that EXECUTE is granted to.';
 
+CREATE FUNCTION pg_leakhunt_estimate(
+    query text,
+    -- columns/estimate.def
+    OUT part text,
+    OUT bytes bigint,
+    OUT explanation text,
+    OUT kind text,
+    OUT processes int,
+    OUT planned_bytes bigint,
+    OUT calls bigint,
+    OUT error_bytes bigint,
+    OUT node_id int)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_leakhunt_estimate'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION pg_leakhunt_estimate(text) IS
+'Plans the statement, as EXPLAIN does, and returns what it would take, without running it. The first row is the most that settings allow: the sum of all nodes in all processes, of shared memory, and of what planning took. Then come the median and the highest of the calls of this statement that have been seen, what dynamic shared memory must have for parallel queries and whether /dev/shm has it, and each node of the plan with what limits it. What no setting limits is "not known": aggregates such as array_agg, functions that run statements of their own, hashed subplans, foreign tables. Parameters such as $1 may stand in the statement: it is planned without their values. The caller needs the privileges that EXPLAIN takes; tables stay locked until the transaction ends.';
+
 --
 -- What statements took
 --

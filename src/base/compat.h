@@ -169,6 +169,29 @@
 	RegisterExtensionExplainOption(name, handler)
 #endif
 
+/* From 16 on, EXPLAIN explains plans for any parameters; 19 made CLUSTER one kind of REPACK. */
+#if PG_VERSION_NUM >= 160000
+#define PLH_EXPLAIN_GENERIC EXEC_FLAG_EXPLAIN_GENERIC
+#else
+#define PLH_EXPLAIN_GENERIC 0
+#endif
+#if PG_VERSION_NUM >= 190000
+#define PLH_CLUSTER_TAG T_RepackStmt
+#define PLH_PLAN_QUERY(query, text, options) pg_plan_query(query, text, options, NULL, NULL)
+#else
+#define PLH_CLUSTER_TAG T_ClusterStmt
+#define PLH_PLAN_QUERY(query, text, options) pg_plan_query(query, text, options, NULL)
+#endif
+
+/* What EXPLAIN calls a subplan: from 19 on, its name is without the kind. */
+#if PG_VERSION_NUM >= 190000
+#define PLH_SUBPLAN_NAME(subplan) \
+	psprintf("%s %s", (subplan)->subLinkType == CTE_SUBLINK ? "CTE" : \
+			 (subplan)->isInitPlan ? "InitPlan" : "SubPlan", (subplan)->plan_name)
+#else
+#define PLH_SUBPLAN_NAME(subplan) ((subplan)->plan_name)
+#endif
+
 /* What the instrumentation of a node knows of its time; 19 put that into a part of it. */
 #if PG_VERSION_NUM >= 190000
 #define PLH_NODE_TIMES(instrument) (&(instrument)->instr)

@@ -36,6 +36,15 @@ point_into_text(void *arg)
 	internalerrquery(arg);
 }
 
+void
+plh_checked_statement_begin_pointing(ErrorContextCallback *pointing, const char *text)
+{
+	pointing->previous = error_context_stack;
+	pointing->callback = point_into_text;
+	pointing->arg = unconstify(char *, text);
+	error_context_stack = pointing;
+}
+
 /*
  * Returns the RawStmts of a text.  A syntax error is an ERROR that points into this text, not into
  * the statement of the client.
@@ -43,14 +52,10 @@ point_into_text(void *arg)
 List *
 plh_checked_statement_parse(const char *text)
 {
-	ErrorContextCallback pointing = {
-		.previous = error_context_stack,
-		.callback = point_into_text,
-		.arg = unconstify(char *, text)
-	};
+	ErrorContextCallback pointing;
 	List	   *parsed;
 
-	error_context_stack = &pointing;
+	plh_checked_statement_begin_pointing(&pointing, text);
 	parsed = pg_parse_query(text);
 	error_context_stack = pointing.previous;
 	return parsed;

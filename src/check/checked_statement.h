@@ -100,6 +100,9 @@ extern void plh_checked_statement_prove(const PlhCheckRun *run, PlhCheckLoss *lo
 /* Have what is lost at the start and at the end count, if both are proven. */
 extern void plh_checked_statement_set_loss(PlhLeakHalves *halves, const PlhCheckLoss *start,
 										   const PlhCheckLoss *end);
+
+/* Let errors point into this text, until the caller sets error_context_stack to "previous". */
+extern void plh_checked_statement_begin_pointing(ErrorContextCallback *pointing, const char *text);
 extern List *plh_checked_statement_parse(const char *text);
 
 /* The statements of a text, as strings.  An ERROR if there are none. */

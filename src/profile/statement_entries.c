@@ -508,6 +508,7 @@ count(PlhStatementEntry *entry, PlhStatementCall *call, const PlhStatementPart *
 		entry->usage = Min(entry->usage, PLH_STATEMENT_MOST_USAGE - 1) + 1;
 	}
 	entry->peak_sum += call->peak_bytes - call->counted_bytes;
+	plh_peak_histogram_count(&entry->peaks, call->counted_bytes, call->peak_bytes);
 	call->counted_bytes = call->peak_bytes;
 	if (!call->is_beyond && (call->peak_bytes - error_of(call)) / 2 > part->allowed_bytes)
 	{
@@ -622,7 +623,8 @@ plh_statement_entries_restore(const PlhStatementEntry *former,
 	entry->usage = Min(former->usage, PLH_STATEMENT_MOST_USAGE);
 	/* its calls, and the one with the highest peak, but for who made that */
 	StaticAssertStmt(offsetof(PlhStatementEntry, max_start) -
-					 offsetof(PlhStatementEntry, calls) == 8 * sizeof(int64),
+					 offsetof(PlhStatementEntry, calls) ==
+					 8 * sizeof(int64) + sizeof(PlhPeakHistogram),
 					 "a field between them would be taken from the file, too");
 	memcpy(&entry->calls, &former->calls,
 		   offsetof(PlhStatementEntry, max_start) - offsetof(PlhStatementEntry, calls));

@@ -15,10 +15,11 @@
 
 #include "port/atomics.h"
 
+#include "profile/peak_histogram.h"
 #include "profile/profile_layout.h"
 
 #define PLH_STATEMENTS_MAGIC "PLHSTMT"
-#define PLH_STATEMENTS_LAYOUT 1
+#define PLH_STATEMENTS_LAYOUT 2
 
 /* Of a stack, the innermost frames are kept. */
 #define PLH_STATEMENT_FRAMES 64
@@ -78,6 +79,7 @@ typedef struct PlhStatementEntry
 	int64		calls;
 	int64		calls_beyond;	/* twice what settings allowed */
 	int64		peak_sum;		/* bytes, of all peaks */
+	PlhPeakHistogram peaks;
 
 	/* the one with the highest peak */
 	int64		max_peak_bytes;

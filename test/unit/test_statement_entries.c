@@ -103,6 +103,9 @@ test_calls(void)
 	tell_of("SELECT 2", 2 * MB);
 	ok(entry->calls == 2 && entry->peak_sum == 6 * MB && entry->max_peak_bytes == 4 * MB,
 	   "another call of the shape is of the same statement");
+	ok(plh_peak_histogram_median(&entry->peaks, entry->max_peak_bytes).bytes >= 2 * MB &&
+	   plh_peak_histogram_median(&entry->peaks, entry->max_peak_bytes).bytes < 3 * MB,
+	   "the median of two is the lower one, and that of 3 MB is no call any more");
 	ok(entry->calls_beyond == 1, "one that takes twice what it is allowed is not beyond that");
 	ok(entry->sequence % 2 == 0, "an entry that does not change has an even number");
 }
@@ -269,6 +272,7 @@ test_restoring(void)
 	former.role_oid = part.role_oid;
 	former.calls = 7;
 	former.max_peak_bytes = 5 * MB;
+	former.peaks.calls[3] = 7;
 	former.text_bytes = part.text_bytes;
 	memcpy(former.text, part.text, part.text_bytes);
 	former.depth = 2;
@@ -277,7 +281,7 @@ test_restoring(void)
 	plh_statement_entries_restore(&former, modules, 2);
 	entry = found(&part);
 	ok(entry != NULL && entry->calls == 7 && entry->max_peak_bytes == 5 * MB &&
-	   entry->depth == 2, "an entry of a former server is restored");
+	   entry->peaks.calls[3] == 7 && entry->depth == 2, "an entry of a former server is restored");
 	ok(PLH_FRAME_ADDRESS(entry->frames[1]) == 0x5678 &&
 	   strcmp(plh_statements_file->modules[PLH_FRAME_MODULE(entry->frames[1]) - 1].record.path, "/made") == 0,
 	   "its frames are in the same modules");

@@ -41,6 +41,8 @@ main(void)
 	test_whole_io();
 	test_process_facts();
 	test_near_code();
+	test_node_bound();
+	test_peak_histogram();
 	test_plan_nodes();
 	test_plan_results();
 	test_read_only_store();

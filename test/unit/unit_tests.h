@@ -53,6 +53,8 @@ extern void test_dump_retention(void);
 extern void test_whole_io(void);
 extern void test_process_facts(void);
 extern void test_near_code(void);
+extern void test_node_bound(void);
+extern void test_peak_histogram(void);
 extern void test_plan_nodes(void);
 extern void test_plan_results(void);
 extern void test_read_only_store(void);
