@@ -97,6 +97,9 @@
 /* From 17 on, EXPLAIN (MEMORY) tells what planning takes. */
 #define PLH_EXPLAINS_MEMORY (PG_VERSION_NUM >= 170000)
 
+/* pg_dsm_registry_allocations */
+#define PLH_LISTS_DSM_REGISTRY (PG_VERSION_NUM >= 190000)
+
 /*
  * The local id of this process' transaction is 0 if there is none.
  *

@@ -53,8 +53,8 @@ typedef struct Window
 	int			first;			/* its first look */
 	double		rate;			/* bytes per microsecond, on average */
 	double		rate_now;
-	double		trend;			/* the logarithm of the rate grows by this in a
-								 * microsecond */
+	double		trend;			/* the logarithm of the rate grows by this in
+								 * a microsecond */
 	double		error;			/* of the rate, as a part of it */
 } Window;
 

@@ -29,7 +29,8 @@ typedef struct PlhMemoryLook
 {
 	int64		at_us;
 	int64		room_bytes;
-	int64		promised_bytes; /* to what may take them, and no more than that */
+	int64		promised_bytes; /* to what may take them, and no more than
+								 * that */
 } PlhMemoryLook;
 
 typedef struct PlhMemoryCourse
@@ -38,7 +39,8 @@ typedef struct PlhMemoryCourse
 	int			count;
 	PlhMemoryLook looks[PLH_MEMORY_LOOKS];	/* the oldest first */
 	bool		grows;			/* at the last look */
-	int64		least_bytes;	/* of room that is not promised, while it grows */
+	int64		least_bytes;	/* of room that is not promised, while it
+								 * grows */
 	int			resting;		/* looks without growth */
 	int64		rested_at_us;	/* the last time when that was a rest */
 	bool		has_ended;		/* growth has ended by itself */

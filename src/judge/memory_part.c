@@ -45,7 +45,8 @@ sum_of(const List *parts, const PlhMemoryPart *whole)
 }
 
 void
-plh_memory_part_put_rest(List **parts, const PlhMemoryPart *whole, PlhMemoryPartId more, PlhMemoryPartId less)
+plh_memory_part_put_rest(List **parts, const PlhMemoryPart *whole, PlhMemoryPartId more,
+						 PlhMemoryPartId less)
 {
 	int64		rest = whole->bytes - sum_of(*parts, whole);
 

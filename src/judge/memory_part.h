@@ -124,7 +124,8 @@ typedef struct PlhMemoryPart
 {
 	PlhMemoryPartId id;
 	int			number;			/* from 1 on, in the order of the list */
-	int			part_of;		/* the number of the one that it is in; 0: none */
+	int			part_of;		/* the number of the one that it is in; 0:
+								 * none */
 	int			level;
 	const char *title;			/* of a kind of processes or contexts; else
 								 * NULL */

@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include "judge/account.h"
+#include "judge/memory_limits.h"
 #include "judge/server_account.h"
 #include "reader/database_text.h"
 
@@ -288,7 +289,7 @@ static void
 put_private(PlhServerAccount *account, const PlhMemoryPart *whole)
 {
 	PlhMemoryPart *private = plh_memory_part_put(&account->parts, PLH_PART_PRIVATE, whole,
-								 account->memory->use.private_bytes);
+												 account->memory->use.private_bytes);
 	Kind		others = {.application = ""};
 	ListCell   *cell;
 
@@ -305,7 +306,8 @@ put_private(PlhServerAccount *account, const PlhMemoryPart *whole)
 	}
 	if (others.processes > 0)
 		put_kind(account, &others, private);
-	plh_memory_part_put_rest(&account->parts, private, PLH_PART_PRIVATE_REST, PLH_PART_PRIVATE_TWICE);
+	plh_memory_part_put_rest(&account->parts, private, PLH_PART_PRIVATE_REST,
+							 PLH_PART_PRIVATE_TWICE);
 }
 
 /* What the segments of an owner are together; 0: it was added up before. */
@@ -336,7 +338,8 @@ put_segments(PlhServerAccount *account, const PlhMemoryPart *shared)
 
 	if (segments->count == 0)
 		return;
-	whole = plh_memory_part_put(&account->parts, PLH_PART_SEGMENTS, shared, account->memory->dynamic_bytes);
+	whole = plh_memory_part_put(&account->parts, PLH_PART_SEGMENTS, shared,
+								account->memory->dynamic_bytes);
 	for (int i = 0; i < segments->count; i++)
 	{
 		int			owner = segments->segments[i].owner_pid;
@@ -346,7 +349,8 @@ put_segments(PlhServerAccount *account, const PlhMemoryPart *shared)
 		if (bytes == 0 || (owner != 0 && (bytes < whole->bytes / WORTH_PART ||
 										  owners++ >= MOST_OWNERS)))
 			continue;
-		part = plh_memory_part_put(&account->parts, owner == 0 ? PLH_PART_OWNERS : PLH_PART_OWNER, whole, bytes);
+		part = plh_memory_part_put(&account->parts, owner == 0 ? PLH_PART_OWNERS : PLH_PART_OWNER,
+								   whole, bytes);
 		part->owner_pid = owner;
 		part->processes = segments->segments[i].processes;
 	}
@@ -357,7 +361,8 @@ static void
 put_shared(PlhServerAccount *account, const PlhMemoryPart *whole)
 {
 	const PlhServerMemory *memory = account->memory;
-	PlhMemoryPart *shared = plh_memory_part_put(&account->parts, PLH_PART_SHARED, whole, memory->use.shared_bytes);
+	PlhMemoryPart *shared = plh_memory_part_put(&account->parts, PLH_PART_SHARED, whole,
+												memory->use.shared_bytes);
 
 	if (account->is_in_group)
 	{
@@ -369,14 +374,16 @@ put_shared(PlhServerAccount *account, const PlhMemoryPart *whole)
 		put_segments(account, shared);
 		plh_memory_part_put_some(&account->parts, PLH_PART_PROFILES, shared, memory->profile_bytes);
 	}
-	plh_memory_part_put_rest(&account->parts, shared, PLH_PART_SHARED_REST, PLH_PART_SHARED_ELSEWHERE);
+	plh_memory_part_put_rest(&account->parts, shared, PLH_PART_SHARED_REST,
+							 PLH_PART_SHARED_ELSEWHERE);
 }
 
 static void
 put_files(PlhServerAccount *account, const PlhMemoryPart *whole)
 {
 	const PlhMemoryUse *use = &account->memory->use;
-	PlhMemoryPart *files = plh_memory_part_put(&account->parts, PLH_PART_FILES, whole, use->file_bytes);
+	PlhMemoryPart *files = plh_memory_part_put(&account->parts, PLH_PART_FILES, whole,
+											   use->file_bytes);
 
 	plh_memory_part_put(&account->parts, PLH_PART_FILES_IDLE, files, use->idle_file_bytes);
 	plh_memory_part_put_rest(&account->parts, files, PLH_PART_FILES_RECENT, PLH_PART_FILES_RECENT);
@@ -386,12 +393,13 @@ static void
 put_kernel(PlhServerAccount *account, const PlhMemoryPart *whole)
 {
 	const PlhMemoryUse *use = &account->memory->use;
-	PlhMemoryPart *kernel = plh_memory_part_put(&account->parts, PLH_PART_KERNEL, whole, use->kernel_bytes);
+	PlhMemoryPart *kernel = plh_memory_part_put(&account->parts, PLH_PART_KERNEL, whole,
+												use->kernel_bytes);
 	int64		most = use->page_table_bytes > 0 ? use->page_table_bytes : use->kernel_bytes;
 
 	if (account->is_in_group)
 		plh_memory_part_put_some(&account->parts, PLH_PART_PAGE_TABLES, kernel,
-				 Min(most, account->memory->page_table_bytes));
+								 Min(most, account->memory->page_table_bytes));
 	plh_memory_part_put_some(&account->parts, PLH_PART_SLAB, kernel, use->slab_bytes);
 	plh_memory_part_put_rest(&account->parts, kernel, PLH_PART_KERNEL_REST, PLH_PART_KERNEL_REST);
 }
@@ -406,7 +414,8 @@ put_huge(PlhServerAccount *account, const PlhMemoryPart *whole)
 		return;
 	huge = plh_memory_part_put(&account->parts, PLH_PART_HUGE, whole, memory->use.huge_bytes);
 	if (account->is_in_group && memory->is_huge)
-		plh_memory_part_put(&account->parts, PLH_PART_HUGE_MAIN, huge, memory->buffers_size + memory->main_bytes);
+		plh_memory_part_put(&account->parts, PLH_PART_HUGE_MAIN, huge,
+							memory->buffers_size + memory->main_bytes);
 	plh_memory_part_put_rest(&account->parts, huge, PLH_PART_HUGE_REST, PLH_PART_HUGE_REST);
 }
 
@@ -433,7 +442,7 @@ put_beside(PlhServerAccount *account)
 
 	if (account->is_in_group && memory->is_huge && !memory->use.has_huge)
 		plh_memory_part_put(&account->parts, PLH_PART_UNCOUNTED_MAIN, NULL,
-			memory->buffers_size + memory->main_bytes);
+							memory->buffers_size + memory->main_bytes);
 	plh_memory_part_put_some(&account->parts, PLH_PART_SWAPPED, NULL, memory->use.swapped_bytes);
 	if (account->is_in_group)
 		put_named(account);
@@ -446,8 +455,8 @@ put_used(PlhServerAccount *account)
 	const PlhMemoryUse *use = &account->memory->use;
 	PlhMemoryPart *whole;
 
-	whole = plh_memory_part_put(&account->parts, use->of_group ? PLH_PART_USED_OF_GROUP : PLH_PART_USED_OF_MACHINE,
-				NULL, use->used_bytes);
+	whole = plh_memory_part_put(&account->parts, use->of_group ? PLH_PART_USED_OF_GROUP :
+								PLH_PART_USED_OF_MACHINE, NULL, use->used_bytes);
 	if (account->is_in_group)
 	{
 		add_untold(account);
@@ -461,57 +470,6 @@ put_used(PlhServerAccount *account)
 	put_huge(account, whole);
 	plh_memory_part_put_rest(&account->parts, whole, PLH_PART_REST, PLH_PART_REST);
 	put_beside(account);
-}
-
-/* A limit that there is none of, or that is not known. */
-static void
-put_unknown(List **parts, PlhMemoryPartId id)
-{
-	plh_memory_part_put(parts, id, NULL, 0)->is_unknown = true;
-}
-
-/* What limits the group. */
-static void
-put_group_limits(List **parts, const PlhMemoryUse *use)
-{
-	if (use->limit_bytes == 0)
-		put_unknown(parts, PLH_PART_NO_LIMIT);
-	plh_memory_part_put_some(parts, PLH_PART_LIMIT, NULL, use->limit_bytes);
-	plh_memory_part_put_some(parts, PLH_PART_SLOW_LIMIT, NULL, use->slow_bytes);
-	plh_memory_part_put_some(parts, PLH_PART_OUTER_LIMIT, NULL, use->outer_limit_bytes);
-}
-
-/* What the kernel promises at most. */
-static void
-put_promises(List **parts, const PlhMemoryPromises *promises)
-{
-	if (promises->mode != PLH_PROMISES_WHAT_IT_HAS)
-	{
-		put_unknown(parts, PLH_PART_NO_PROMISES);
-		return;
-	}
-	plh_memory_part_put(parts, PLH_PART_PROMISES, NULL, promises->limit_bytes);
-	plh_memory_part_put(parts, PLH_PART_PROMISED, NULL, promises->promised_bytes);
-}
-
-static void
-put_limits(List **parts, const PlhServerMemory *memory)
-{
-	const PlhMemoryUse *use = &memory->use;
-
-	if (use->of_group)
-		put_group_limits(parts, use);
-	plh_memory_part_put(parts, PLH_PART_MACHINE, NULL, memory->machine_bytes);
-	if (use->swap_bytes < 0)
-		put_unknown(parts, PLH_PART_SWAP_UNKNOWN);
-	else
-		plh_memory_part_put(parts, PLH_PART_SWAP, NULL, use->swap_bytes);
-	if (memory->shm_size > 0)
-	{
-		plh_memory_part_put(parts, PLH_PART_SHM_SIZE, NULL, memory->shm_size);
-		plh_memory_part_put(parts, PLH_PART_SHM_USED, NULL, memory->shm_used);
-	}
-	put_promises(parts, &memory->promises);
 }
 
 const PlhServerMemory *
@@ -528,7 +486,7 @@ plh_server_account_parts(PlhServerAccount *account)
 	if (account->parts == NIL && account->memory->has_use)
 	{
 		put_used(account);
-		put_limits(&account->parts, account->memory);
+		plh_memory_limits_put(&account->parts, account->memory);
 	}
 	MemoryContextSwitchTo(caller_context);
 	return account->parts;

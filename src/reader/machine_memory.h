@@ -29,7 +29,8 @@ typedef struct PlhMemoryUse
 	int64		idle_file_bytes;	/* of this, what goes first */
 	int64		kernel_bytes;
 	int64		page_table_bytes;	/* of these; 0: it does not tell */
-	int64		slab_bytes;		/* and what it gives back where memory is short */
+	int64		slab_bytes;		/* and what it gives back where memory is
+								 * short */
 	int64		huge_bytes;		/* huge pages, where used_bytes has them */
 	bool		has_huge;		/* it has */
 	int64		limit_bytes;	/* of the group itself; 0: none, as the next */

@@ -18,8 +18,8 @@ typedef struct PlhMemoryRoom
 	int64		room_bytes;
 	int64		private_bytes;	/* in use, as far as the kernel tells */
 	int64		shared_bytes;
-	double		waiting_percent;	/* of the last ten seconds, processes waited
-									 * for memory; -1: not known */
+	double		waiting_percent;	/* of the last ten seconds, processes
+									 * waited for memory; -1: not known */
 } PlhMemoryRoom;
 
 /* Those of a process, the machine first.  Returns their number; 0 if the kernel tells nothing. */

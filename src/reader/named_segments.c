@@ -12,7 +12,7 @@
 #include "base/compat.h"
 #include "reader/named_segments.h"
 
-#if PG_VERSION_NUM >= 190000
+#if PLH_LISTS_DSM_REGISTRY
 
 #define QUERY \
 	"SELECT name, type, size FROM pg_catalog.pg_dsm_registry_allocations" \

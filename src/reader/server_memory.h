@@ -47,8 +47,8 @@ typedef struct PlhServerMemory
 	int64		dynamic_bytes;	/* of segments in /dev/shm */
 	int			dynamic_segments;
 	PlhSharedSegments segments; /* these */
-	List	   *named_segments; /* of PlhNamedSegment: of dynamic memory, wherever
-								 * it is */
+	List	   *named_segments; /* of PlhNamedSegment: of dynamic memory,
+								 * wherever it is */
 	int64		profile_bytes;	/* of files of pg_leakhunt in a tmpfs */
 	int64		huge_pages_needed;	/* by the main segment; <= 0: not known */
 

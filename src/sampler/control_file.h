@@ -105,14 +105,16 @@ typedef struct PlhControlLog
 typedef struct PlhControlForecast
 {
 	pg_atomic_uint32 changes;	/* odd: it is changing */
-	bool		of_group;		/* a control group has the limit, not the machine */
-	int32		pid;			/* of the process that grows most; 0: none does */
+	bool		of_group;		/* a control group has the limit, not the
+								 * machine */
+	int32		pid;			/* of the process that grows most; 0: none
+								 * does */
 	int32		processes;		/* that grow about as much */
 	int32		percent;		/* of the growth is theirs */
 	int32		server_percent; /* is that of all processes of this server */
 	int32		shared_percent; /* is shared memory */
-	int32		waiting_percent;	/* of the time, processes wait for memory; -1:
-									 * not known */
+	int32		waiting_percent;	/* of the time, processes wait for memory;
+									 * -1: not known */
 	int64		looked_at_us;	/* by the monotonic clock; 0: there is none */
 	int64		left_us;		/* from then on, until the kernel kills */
 	int64		soonest_us;

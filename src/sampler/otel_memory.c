@@ -35,7 +35,7 @@ PLH_SURVIVES_FORK volatile uint16 plh_otel_memory_alloc_listeners LISTENERS = 0;
 PLH_SURVIVES_FORK volatile uint16 plh_otel_memory_free_listeners LISTENERS = 0;
 
 /* By the place of this section readers of notes see if addresses in the file have been moved. */
-static const char base[1] __attribute__((section(".stapsdt.base"), used)) = {0};
+static const char base[1] __attribute__((section(".stapsdt.base"), used)) = "";
 
 /*
  * Pass a probe, with operands in registers.  The format is SystemTap's: an instruction that does

@@ -208,8 +208,8 @@ say_kinds(PlhSaid *said, const List *parts, const PlhMemoryUse *use)
 		const PlhMemoryPart *kind = lfirst(cell);
 		const char *contents;
 
-		if ((kind->id != PLH_PART_SESSIONS && kind->id != PLH_PART_UNCOUNTED_SESSIONS) || !is_told(kind->bytes, use->used_bytes) ||
-			told++ == TOLD_KINDS)
+		if ((kind->id != PLH_PART_SESSIONS && kind->id != PLH_PART_UNCOUNTED_SESSIONS) ||
+			!is_told(kind->bytes, use->used_bytes) || told++ == TOLD_KINDS)
 			continue;
 		contents = contents_of(parts, kind);
 		plh_sentences_line(said, contents[0] == '\0' ? PLH_SAYS_memory_kind :

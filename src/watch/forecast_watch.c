@@ -52,7 +52,8 @@ static PLH_SURVIVES_FORK struct
 	PlhMemoryCourse courses[PLH_MEMORY_ROOMS];
 	int64		next_us;		/* by the monotonic clock, as the next */
 	int64		foreseen_us;	/* the last time that there was a forecast */
-	int64		logged_left_us; /* what was left when it was logged; 0: was not */
+	int64		logged_left_us; /* what was left when it was logged; 0: was
+								 * not */
 	bool		is_set;			/* others see a forecast */
 }			state;
 

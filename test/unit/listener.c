@@ -53,7 +53,7 @@ static bool counted;
 
 /* Note the arguments, which are in the registers of arguments, and go on behind the breakpoint. */
 static void
-hear(int signal_number, siginfo_t *info, void *arg)
+hear(int signal_number, siginfo_t * info, void *arg)
 {
 	ucontext_t *context = arg;
 	HeardEvent *event = &heard[Min(heard_events, MAX_HEARD - 1)];
@@ -80,7 +80,8 @@ hear(int signal_number, siginfo_t *info, void *arg)
 }
 
 /* What stands in a note behind its name: the format is that of SystemTap. */
-typedef struct __attribute__((packed)) ProbeNote
+typedef struct __attribute__ ((packed))
+ProbeNote
 {
 	uint64		place;
 	uint64		base;
@@ -127,8 +128,8 @@ take_notes(const char *start, const char *end)
 static void
 find_probes(const char *file)
 {
-	const Elf64_Ehdr *header = (const Elf64_Ehdr *) file;
-	const Elf64_Shdr *sections = (const Elf64_Shdr *) (file + header->e_shoff);
+	const		Elf64_Ehdr *header = (const Elf64_Ehdr *) file;
+	const		Elf64_Shdr *sections = (const Elf64_Shdr *) (file + header->e_shoff);
 	const char *names = file + sections[header->e_shstrndx].sh_offset;
 
 	for (int i = 0; i < header->e_shnum; i++)

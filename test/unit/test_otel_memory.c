@@ -33,6 +33,8 @@ frees_of(const char *chunk)
 	return frees;
 }
 
+static const PlhDraw for_sure = {.interval_bytes = 1};
+
 static void
 test_arguments(void)
 {
@@ -40,7 +42,7 @@ test_arguments(void)
 	static const PlhDraw up = {.interval_bytes = 512 * 1024,.rounded_up = 1};
 
 	ok(listen_at_probes(true), "this program has one note of each probe");
-	plh_otel_memory_allocated(&chunks[0], 100, (PlhDraw) {.interval_bytes = 1});
+	plh_otel_memory_allocated(&chunks[0], 100, for_sure);
 	ok(heard_events == 1 && was_allocated(&heard[0], &chunks[0], 100, 100),
 	   "what is sampled for sure stands for itself");
 	plh_otel_memory_allocated(&chunks[1], 64, down);
@@ -106,7 +108,7 @@ test_no_listener(uint32 site)
 	   "who has ceased to listen is not counted");
 	listen_at_probes(false);
 	insert_samples(contexts, watched, site);
-	plh_otel_memory_allocated(&chunks[0], 10, (PlhDraw) {.interval_bytes = 1});
+	plh_otel_memory_allocated(&chunks[0], 10, for_sure);
 	plh_live_samples_drop_context(watched[0]);
 	plh_live_samples_drop_context(watched[1]);
 	ok(heard_events == 0, "nothing is told where nobody is counted");
