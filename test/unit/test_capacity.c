@@ -217,6 +217,7 @@ check_prediction(int seen, StatementBytes statement, int64 gigabytes, const char
 	ok(all.is_known && kind.is_known && all.count == kind.count && all.low <= all.count &&
 	   all.count <= all.high &&
 	   most_of(all.count * 0.85, statement, 10000) <= room.bytes &&
+	   most_of(all.count, statement, 1000) <= room.bytes &&
 	   most_of(ceil(all.count * 1.15), statement, 10000) > room.bytes, name);
 }
 
