@@ -217,6 +217,7 @@ check_prediction(int seen, StatementBytes statement, int64 gigabytes, const char
 	ok(all.is_known && kind.is_known && all.count == kind.count && all.low <= all.count &&
 	   all.count <= all.high &&
 	   most_of(all.count * 0.85, statement, 10000) <= room.bytes &&
+	   most_of(all.count * 0.95, statement, 1000) <= room.bytes &&
 	   most_of(ceil(all.count * 1.15), statement, 10000) > room.bytes, name);
 }
 
@@ -229,6 +230,23 @@ check_predictions(void)
 	check_prediction(200, independent, 3, "and fewer");
 	check_prediction(60, simultaneous, 16,
 					 "and where all begin at the same time, what they take grows with their number");
+}
+
+/* A few looks meet hardly any of the moments at which many run something. */
+static void
+check_moments(void)
+{
+	PlhCapacityRoom room = {.bytes = 4096 * MB};
+	PlhCapacityConnections answer;
+	double		deviation;
+
+	begin();
+	watch(30, "app", 25 * STEP, constant, independent);
+	answer = plh_capacity_of_all(&record, &room);
+	deviation = 100 * MB * sqrt(answer.count * 0.1 * 0.9);
+	ok(answer.statements_bytes > 10 * MB * answer.count + 3.5 * deviation &&
+	   answer.statements_bytes < 10 * MB * answer.count + 6 * deviation,
+	   "there is room for moments that no look has met");
 }
 
 static void
@@ -297,6 +315,7 @@ test_capacity(void)
 	check_growth();
 	check_lifetimes();
 	check_predictions();
+	check_moments();
 	check_limits_of_prediction();
 	check_kinds();
 	check_restart();
