@@ -67,7 +67,10 @@ analyse(PlhEstimatedQuery *query, RawStmt *statement, const char *text)
 	return queries;
 }
 
-/* What EXECUTE runs: analysed anew, as planning changes it. */
+/*
+ * What EXECUTE runs: analysed anew, as planning changes it.  Calls that have been seen are those of
+ * the EXECUTE, by which sessions know them.
+ */
 static List *
 analyse_prepared(PlhEstimatedQuery *query, const ExecuteStmt *execute)
 {
@@ -77,7 +80,6 @@ analyse_prepared(PlhEstimatedQuery *query, const ExecuteStmt *execute)
 	if (source->raw_parse_tree == NULL)
 		return NIL;
 	query->is_generic |= source->num_params > 0;
-	set_text(query, source->query_string, source->raw_parse_tree);
 	return pg_analyze_and_rewrite_fixedparams(copyObject(source->raw_parse_tree),
 											  source->query_string, source->param_types,
 											  source->num_params, NULL);
