@@ -37,7 +37,7 @@ use POSIX '_exit';
 
 my $source = '/tmp/pg_leakhunt';
 my $work = '/tmp/documents';
-my @documents = qw(README.md CONTRIBUTING.md doc/leak-or-cache.md doc/walkthrough.md doc/pools.md doc/troubleshooting.md doc/names.md doc/attach.md doc/ci.md
+my @documents = qw(README.md CONTRIBUTING.md doc/container.md doc/leak-or-cache.md doc/walkthrough.md doc/pools.md doc/troubleshooting.md doc/names.md doc/attach.md doc/ci.md
   doc/fleet.md doc/limits.md doc/malloc.md doc/page.md doc/plan.md doc/proof.md doc/packages.md monitoring/README.md packaging/cloudnative-pg/README.md);
 my $run_count = 0;
 my $failures = 0;
