@@ -190,7 +190,7 @@ any(double most)
 	static uint64 state = 1;
 
 	state = state * UINT64CONST(6364136223846793005) + UINT64CONST(1442695040888963407);
-	return (state >> 11) * 0x1 p - 53 * most;
+	return ldexp(state >> 11, -53) * most;
 }
 
 static void
