@@ -13,8 +13,8 @@ WHERE name LIKE 'pg\_leakhunt.%' AND
     (short_desc !~ '^[A-Z].*\.$' OR
      concat_ws(' ', setting, boot_val, reset_val, min_val, max_val) ~ '[0-9.]e[+-]?[0-9]' OR
      (vartype IN ('integer', 'real') AND unit IS NULL AND short_desc !~* '\mnumber of ') OR
-     CASE WHEN unit IN ('ms', 's', 'min') THEN setting || unit <> extract(epoch FROM current_setting(name)::interval)::int || 's'
-         WHEN unit IS NOT NULL THEN pg_size_bytes(setting || ' ' || regexp_replace(unit, '^B$', 'bytes')) <> pg_size_bytes(current_setting(name)) END);
+     CASE WHEN unit = 's' THEN (setting || unit)::interval <> current_setting(name)::interval
+         WHEN unit LIKE '%B' THEN pg_size_bytes(setting || ' ' || regexp_replace(unit, '^B$', 'bytes')) <> pg_size_bytes(current_setting(name)) END);
 
 -- (the text differs between releases)
 \set VERBOSITY sqlstate

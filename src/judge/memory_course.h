@@ -18,7 +18,7 @@
  * Growth is told of once it has taken this part of the room that is left.  Where growth has ended
  * by itself that had left less room, it has to have taken more.
  */
-#define PLH_MEMORY_TAKEN_PART 0.5
+#define PLH_MEMORY_TAKEN_PART 0.75
 #define PLH_MEMORY_TAKEN_AGAIN 2.0
 
 /* Growth is steady if the rate of four parts of its time is known as well as this. */
