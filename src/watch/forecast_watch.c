@@ -131,10 +131,10 @@ static void
 log_news(const PlhControlForecast *facts)
 {
 	if (facts->left_us > plh_forecast_warning * INT64CONST(1000000) ||
-		(state.logged_left_us != 0 &&
-		 (facts->left_us > state.logged_left_us / AGAIN_PART || facts->left_us < LEAST_LOGGED_US)))
+		facts->left_us < LEAST_LOGGED_US ||
+		(state.logged_left_us != 0 && facts->left_us > state.logged_left_us / AGAIN_PART))
 		return;
-	state.logged_left_us = Max(1, facts->left_us);
+	state.logged_left_us = facts->left_us;
 	plh_forecast_line_log(facts);
 }
 
