@@ -254,13 +254,16 @@ PlhServerAccount *
 plh_sql_explain_account(bool sees_all, const char *group)
 {
 	PlhServerMemory *memory;
+	PlhServerAccount *account;
 
 	if (!sees_all)
 		return NULL;
 	memory = palloc(sizeof(PlhServerMemory));
 	plh_server_memory_read(memory, plh_profile_directory_path(), group);
-	return plh_server_account_begin(memory, group == NULL ||
-									plh_control_group_has_this_process(group));
+	account = plh_server_account_begin(memory, group == NULL ||
+									   plh_control_group_has_this_process(group));
+	plh_server_account_name_segments(account, plh_named_segments_read());
+	return account;
 }
 
 /* The rows so far, and what they are made with. */

@@ -53,6 +53,7 @@ struct PlhServerAccount
 	bool		is_in_group;
 	MemoryContext context;
 	List	   *kinds;			/* of Kind */
+	List	   *named_segments; /* of PlhNamedSegment */
 	List	   *parts;			/* of PlhMemoryPart, so far */
 	bool	   *is_told;		/* which of the server's processes */
 };
@@ -425,7 +426,7 @@ put_named(PlhServerAccount *account)
 {
 	ListCell   *cell;
 
-	foreach(cell, account->memory->named_segments)
+	foreach(cell, account->named_segments)
 	{
 		const PlhNamedSegment *segment = lfirst(cell);
 
@@ -470,6 +471,12 @@ put_used(PlhServerAccount *account)
 	put_huge(account, whole);
 	plh_memory_part_put_rest(&account->parts, whole, PLH_PART_REST, PLH_PART_REST);
 	put_beside(account);
+}
+
+void
+plh_server_account_name_segments(PlhServerAccount *account, List *segments)
+{
+	account->named_segments = segments;
 }
 
 const PlhServerMemory *

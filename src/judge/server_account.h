@@ -9,6 +9,7 @@
 
 #include "judge/memory_part.h"
 #include "profile/profile_image.h"
+#include "reader/named_segments.h"
 #include "reader/server_memory.h"
 
 typedef struct PlhServerAccount PlhServerAccount;
@@ -26,6 +27,9 @@ extern PlhServerAccount *plh_server_account_begin(const PlhServerMemory *memory,
  */
 extern void plh_server_account_add(PlhServerAccount *account, int pid, const char *type,
 								   const char *application, const PlhProfileImage *image);
+
+/* Tell of dynamic memory that extensions have by a name, as a list of PlhNamedSegment. */
+extern void plh_server_account_name_segments(PlhServerAccount *account, List *segments);
 
 extern const PlhServerMemory *plh_server_account_memory(const PlhServerAccount *account);
 

@@ -15,5 +15,8 @@ typedef struct PlhNamedSegment
 	int64		bytes;
 } PlhNamedSegment;
 
-/* All of them, in the current memory context; NIL before PostgreSQL 19, which has no list. */
+/*
+ * All of them, in the current memory context; NIL before PostgreSQL 19, which has no list.  An ERROR
+ * for roles without privileges of pg_read_all_stats.
+ */
 extern List *plh_named_segments_read(void);

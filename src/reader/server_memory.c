@@ -179,7 +179,6 @@ static void
 read_dynamic_segments(PlhServerMemory *memory, const List *pids)
 {
 	plh_shared_segments_read(&memory->segments, pids);
-	memory->named_segments = plh_named_segments_read();
 	memory->dynamic_segments = memory->segments.count;
 	for (int i = 0; i < memory->segments.count; i++)
 		memory->dynamic_bytes += memory->segments.segments[i].bytes;

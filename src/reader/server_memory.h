@@ -8,7 +8,6 @@
 #pragma once
 
 #include "reader/machine_memory.h"
-#include "reader/named_segments.h"
 #include "reader/server_processes.h"
 #include "reader/shared_segments.h"
 

@@ -8,6 +8,7 @@
 
 #include "base/process_facts.h"
 #include "reader/control_group.h"
+#include "reader/named_segments.h"
 #include "reader/server_memory.h"
 #include "reader/server_processes.h"
 #include "server_memory.h"
@@ -93,4 +94,11 @@ bool
 plh_control_group_has_this_process(const char *name)
 {
 	return false;
+}
+
+/* There is no server that could be asked. */
+List *
+plh_named_segments_read(void)
+{
+	return NIL;
 }

@@ -107,6 +107,17 @@ $node->safe_psql('postgres', q{
 	ANALYZE joined});
 check_parts();
 
+# pg_prewarm has a segment by a name; PostgreSQL tells that from 19 on
+SKIP:
+{
+	my $share = $node->config_data('--sharedir');
+
+	skip 'this server has no list of named segments', 1 if ask($node, 'SHOW server_version_num') < 190_000;
+	skip 'there is no pg_prewarm', 1 if !-e "$share/extension/pg_prewarm.control";
+	$node->safe_psql('postgres', 'CREATE EXTENSION pg_prewarm; SELECT autoprewarm_dump_now()');
+	is(ask($node, q{SELECT title FROM pg_leakhunt_memory() WHERE part = 'named_segment' AND title LIKE '%autoprewarm%'}), 'segment "autoprewarm" of an extension', 'memory of an extension by a name is told');
+}
+
 SKIP:
 {
 	skip "no control group with a limit: $ENV{NO_OOM_CGROUP}", 10 if !$ENV{COUNTED_CGROUP};

@@ -236,6 +236,22 @@ test_odd_figures(void)
 }
 
 static void
+test_named_segments(void)
+{
+	PlhServerMemory memory = server();
+	PlhNamedSegment segment = {"autoprewarm", "segment", 40 * MB};
+	PlhServerAccount *account = plh_server_account_begin(&memory, true);
+	const List *parts;
+
+	plh_server_account_name_segments(account, lappend(NIL, &segment));
+	parts = plh_server_account_parts(account);
+	ok(do_parts_add_up(parts) && bytes_of(parts, PLH_PART_NAMED) == 40 * MB &&
+	   find(parts, PLH_PART_NAMED)->part_of == 0 &&
+	   strcmp(find(parts, PLH_PART_NAMED)->title, "segment \"autoprewarm\" of an extension") == 0,
+	   "memory that extensions have by a name is within other parts, and none of the sum");
+}
+
+static void
 test_other_groups(void)
 {
 	PlhServerMemory memory = server();
@@ -257,5 +273,6 @@ test_server_accounts(void)
 	test_processes();
 	test_unwritten();
 	test_odd_figures();
+	test_named_segments();
 	test_other_groups();
 }
