@@ -16,7 +16,7 @@ typedef struct PlhNamedSegment
 } PlhNamedSegment;
 
 /*
- * All of them, in the current memory context; NIL before PostgreSQL 19, which has no list.  An ERROR
- * for roles without privileges of pg_read_all_stats.
+ * All of them, in the current memory context; NIL before PostgreSQL 19, which has no list.  Roles
+ * without privileges of pg_read_all_stats get an ERROR.
  */
 extern List *plh_named_segments_read(void);
