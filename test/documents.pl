@@ -60,6 +60,8 @@ my @instead = (
 	[ qr/^make demo +#/ => sub { 'make -n demo #' } ],
 	[ qr/^make (test\S*|bench|dist|prove_installcheck|installcheck)\b/ => sub { "make -n $1" } ],
 	[ qr{^(test/tap|test/incidents/run) } => sub { "bash -n $1 " } ],
+	# it takes a control group and many minutes
+	[ qr{^(bench/capacity/run) } => sub { "bash -n $1 " } ],
 	[ qr{^(test/trial) NAME +# ([\w, ]+)} => sub { "ls $1 " . join(' ', map { "$1s/$_.pl" } split /, /, $2) . ' #' } ],
 	# Go takes 500 MB; 018_pictures.pl runs it
 	[ qr/^go tool pprof -top .* (\S+)$/ => sub { "test -s $1" } ],
