@@ -63,6 +63,7 @@ make_oom_cgroup_v2() {
 make_oom_cgroup() {
 	local root reasons="" version
 
+	oom_cgroup="" limited_cgroup="" counted_cgroup=""
 	for root in /sys/fs/cgroup/memory /sys/fs/cgroup /sys/fs/cgroup/unified; do
 		if [ -e "$root/memory.limit_in_bytes" ]; then
 			version=v1
