@@ -127,11 +127,16 @@ sub quit_all
 	$_->{run}->kill_kill for @planners, @sorters;
 	@planners = @sorters = ();
 }
+# Stop, and wait for what the postmaster does last, when its pid file is gone.
+sub stop_and_wait
+{
+	$node->stop('fast');
+	return wait_until(sub { !(() = glob("$directory/capacity.*")) }, 'a server that stops leaves nothing in shared memory');
+}
 my $looks = looks_now();
-$node->stop('fast');
+stop_and_wait();
 quit_all();
-is(scalar(() = glob("$data/pg_leakhunt/capacity.*")), 1, 'a server that stops writes what it has seen');
-is(scalar(() = glob("$directory/capacity.*")), 0, 'and leaves nothing in shared memory');
+is(scalar(() = glob("$data/pg_leakhunt/capacity.*")), 1, 'it has written what it has seen');
 $node->start;
 wait_until(sub { looks_now() > $looks }, 'the next server goes on with it');
 is((row_of('planner_app', 'sessions'))[0], 0, 'its sessions are gone');
@@ -150,7 +155,7 @@ $node->start;
 wait_until(sub { looks_now() > $looks }, 'nor after an immediate stop');
 
 # A file that was damaged, or is another's.
-$node->stop('fast');
+stop_and_wait();
 my ($file) = glob("$data/pg_leakhunt/capacity.*");
 open my $handle, '+<', $file or die "$file: $!";
 seek $handle, 100, 0;
