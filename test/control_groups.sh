@@ -23,8 +23,8 @@ make_oom_cgroup_v1() {
 	[ ! -e "$1/memory.memsw.limit_in_bytes" ] || write_to_group "$1/memory.memsw.limit_in_bytes" 4M || return 1
 	"${as_root[@]}" chown "$server_user" "$1/cgroup.procs"
 	oom_cgroup="$1"
-	limited_cgroup="$1.limited" counted_cgroup="$1.counted"
-	for group in "$limited_cgroup" "$counted_cgroup"; do
+	limited_cgroup="$1.limited" counted_cgroup="$1.counted" foreseen_cgroup="$1.foreseen"
+	for group in "$limited_cgroup" "$counted_cgroup" "$foreseen_cgroup"; do
 		make_group "$group" && write_to_group "$group/memory.limit_in_bytes" 512M || return 1
 		"${as_root[@]}" chown "$server_user" "$group/cgroup.procs"
 	done
@@ -44,26 +44,28 @@ make_oom_cgroup_v2() {
 		write_to_group "$root/cgroup.subtree_control" +memory || return 1
 		oom_root="$root"
 	fi
-	make_group "$1" && make_group "$1/tests" && make_group "$1/tiny" && make_group "$1/limited" && make_group "$1/counted" || return 1
+	make_group "$1" && make_group "$1/tests" && make_group "$1/tiny" && make_group "$1/limited" && make_group "$1/counted" &&
+		make_group "$1/foreseen" || return 1
 	no_oom_cgroup="no limit could be set in $1"
 	write_to_group "$1/cgroup.subtree_control" +memory && write_to_group "$1/tiny/memory.max" 4M &&
-		write_to_group "$1/limited/memory.max" 512M && write_to_group "$1/counted/memory.max" 512M || return 1
-	for group in tiny limited counted; do
+		write_to_group "$1/limited/memory.max" 512M && write_to_group "$1/counted/memory.max" 512M &&
+		write_to_group "$1/foreseen/memory.max" 512M || return 1
+	for group in tiny limited counted foreseen; do
 		[ ! -e "$1/$group/memory.swap.max" ] || write_to_group "$1/$group/memory.swap.max" 0 || return 1
 		"${as_root[@]}" chown "$server_user" "$1/cgroup.procs" "$1/$group/cgroup.procs"
 	done
-	oom_cgroup="$1/tiny" limited_cgroup="$1/limited" counted_cgroup="$1/counted"
+	oom_cgroup="$1/tiny" limited_cgroup="$1/limited" counted_cgroup="$1/counted" foreseen_cgroup="$1/foreseen"
 	tests_cgroup="$1/tests"
 }
 
 # Make $oom_cgroup, a group in which a process has next to no memory, $limited_cgroup,
-# which has enough for a small server, and $counted_cgroup, the same for one test alone, in a
-# hierarchy of either version that is mounted in its usual place; or $no_oom_cgroup, the reason
-# why there are none.
+# which has enough for a small server, and $counted_cgroup and $foreseen_cgroup, the same for one
+# test each, in a hierarchy of either version that is mounted in its usual place; or
+# $no_oom_cgroup, the reason why there are none.
 make_oom_cgroup() {
 	local root reasons="" version
 
-	oom_cgroup="" limited_cgroup="" counted_cgroup=""
+	oom_cgroup="" limited_cgroup="" counted_cgroup="" foreseen_cgroup=""
 	for root in /sys/fs/cgroup/memory /sys/fs/cgroup /sys/fs/cgroup/unified; do
 		if [ -e "$root/memory.limit_in_bytes" ]; then
 			version=v1
@@ -88,7 +90,7 @@ remove_oom_cgroup() {
 		"${as_root[@]}" rmdir "$group" || true
 	done
 	[ -z "${oom_root:-}" ] || write_to_group "$oom_root/cgroup.subtree_control" -memory || true
-	oom_groups=() oom_root="" oom_cgroup="" limited_cgroup="" counted_cgroup="" tests_cgroup=""
+	oom_groups=() oom_root="" oom_cgroup="" limited_cgroup="" counted_cgroup="" foreseen_cgroup="" tests_cgroup=""
 }
 
 # Let $limited_cgroup have that limit, in MB.

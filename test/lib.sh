@@ -573,7 +573,7 @@ prove_tests() {
 	as_server env PG_CONFIG="$pg_config" ${tap_variables[@]+"${tap_variables[@]}"} \
 		PERL5LIB="$pgxs_test/perl" PG_REGRESS="$pgxs_test/regress/pg_regress" INITDB_TEMPLATE="${template:-}" \
 		LEAKER="$scratch/test/leaker/leaker" SMALL_DISKS="${small_disks:-}" SMALL_SHM="${small_shm:-}" \
-		OOM_CGROUP="${oom_cgroup:-}" LIMITED_CGROUP="${limited_cgroup:-}" COUNTED_CGROUP="${counted_cgroup:-}" NO_OOM_CGROUP="${no_oom_cgroup:-}" \
+		OOM_CGROUP="${oom_cgroup:-}" LIMITED_CGROUP="${limited_cgroup:-}" COUNTED_CGROUP="${counted_cgroup:-}" FORESEEN_CGROUP="${foreseen_cgroup:-}" NO_OOM_CGROUP="${no_oom_cgroup:-}" \
 		AS_NOBODY="${as_nobody:-}" NO_NOBODY="${no_nobody:-}" \
 		SHORT="${SHORT:-}" TESTDATADIR="$scratch/tmp_check" TESTLOGDIR="$scratch/tmp_check/log" TESTDIR="$scratch" \
 		prove --timer -j "$tap_jobs" ${PROVE_VERBOSE:+-v} "$@"
