@@ -26,7 +26,7 @@ typedef void (*PlhExplainedVisitor) (const PlhExplainedProcess *process, void *a
 extern void plh_sql_explain_visit(bool sees_all, int pid, PlhExplainedVisitor visit, void *arg);
 
 /*
- * The account of what the server takes, of now, in the current memory context, for that control
- * group, or, if it is NULL, the server's; NULL: the caller does not see it all.
+ * What the server takes at this moment, in the current memory context, for that control group, or,
+ * if it is NULL, the server's; NULL: the caller does not see it all.
  */
 extern PlhServerAccount *plh_sql_explain_account(bool sees_all, const char *group);

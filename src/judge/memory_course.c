@@ -5,7 +5,7 @@
  * Of the windows that end now, that one tells the rate whose four quarters agree best: growth that
  * has just begun needs a short one, growth in steps, or beside other work, a long one.
  *
- * Growth has ended if the lull of now is longer than any that it had in that window.  What has been
+ * Growth has ended if its lull is longer than any that it had in that window.  What has been
  * before is no news: growth that has not taken more than earlier growth that ended by itself, such
  * as the sort of a report, must have gone farther before it is told of.
  */
@@ -228,7 +228,7 @@ lull_before(const PlhMemoryCourse *course, const Window *window, int first, int 
 	return lull;
 }
 
-/* Is the lull of now longer than those before it in the window? */
+/* Is the present lull longer than those before it in the window? */
 static bool
 has_ended(const PlhMemoryCourse *course, const Window *window)
 {
@@ -306,7 +306,7 @@ time_in(double room_bytes, double rate_now, double trend, double span_us)
 }
 
 /*
- * Until there is no room.  What is promised is taken, too, at the rate of now, but only once: so it
+ * Until there is no room.  What is promised is taken, too, at that rate, but only once: so it
  * lasts until one is taken at both rates, or until the rest is at its own.
  */
 static double

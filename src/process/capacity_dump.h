@@ -2,7 +2,7 @@
  * capacity_dump.h
  *	  Keeps the record of capacity over a restart of the server.
  *
- * The keeper goes on with what a crash has left beside the profiles, or else with what the last
+ * The keeper continues with what a crash has left beside the profiles, or else with what the last
  * server has written to the directory of the dumps when it stopped.
  */
 #pragma once

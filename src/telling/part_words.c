@@ -6,6 +6,7 @@
 
 #include "report/words.h"
 #include "telling/part_words.h"
+#include "telling/sentences.h"
 
 /* A count that is older than this is told with its age. */
 #define OLD_US (10 * USECS_PER_SEC)
@@ -37,7 +38,7 @@ plh_part_words_title(const PlhMemoryPart *part)
 	if (part->title == NULL)
 		return words[part->id].title;
 	return part->application == NULL ? part->title :
-		psprintf("%s, application %s", part->title, part->application);
+		PLH_PHRASE(true, type_of_application,.title = part->title,.name = part->application);
 }
 
 const char *
