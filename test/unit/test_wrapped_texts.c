@@ -28,7 +28,7 @@ static const Wrapped texts[] = {
 	/* behind a joint, if the line is half full by then */
 	{"pg_terminate_backend(4711).", 24, 0, "pg_terminate_backend(\n4711)."},
 	{"a_bcdefghij", 8, 0, "a_bcdefg\nhij"},
-	/* a character of two columns, one of none, and one that psql shows by an escape */
+	/* characters of two columns, of none, and with an escape in psql */
 	{"日本語日本語", 5, 0, "日本\n語日\n本語"},
 	{"e\xcc\x81t\xc3\xa9 la", 6, 0, "e\xcc\x81t\xc3\xa9 la"},
 	{"a\x1b" "b a\x1b" "b", 10, 0, "a\x1b" "b\na\x1b" "b"},
