@@ -19,6 +19,9 @@ EXPORTER = $(wildcard bin/pg_leakhunt_exporter/*.py)
 REGRESSION = $(wildcard bin/pg_leakhunt_regression/*.py) bin/pg_leakhunt_regression/core.supp
 LEAKCHECK_MK = bin/pg_leakhunt_regression/leakcheck.mk
 
+# what lets bash complete options of all programs
+COMPLETION = bin/pg_leakhunt.bash
+
 # The folders of src.  A file includes files of its own folder and of those before it
 # only (src/README says what each is for).  Code of the first five runs inside palloc.
 FOLDERS = base stack routine profile sampler heap proof \
@@ -303,6 +306,15 @@ uninstall-regression:
 	rm -f $(addprefix '$(DESTDIR)$(bindir)'/pg_leakhunt_regression/, $(notdir $(REGRESSION)))
 	-rmdir '$(DESTDIR)$(bindir)/pg_leakhunt_regression'
 	rm -f '$(DESTDIR)$(datadir)/pg_leakhunt/$(notdir $(LEAKCHECK_MK))'
+
+install: install-completion
+uninstall: uninstall-completion
+.PHONY: install-completion uninstall-completion
+install-completion: installdirs
+	$(MKDIR_P) '$(DESTDIR)$(datadir)/pg_leakhunt'
+	$(INSTALL_DATA) '$(srcdir)/$(COMPLETION)' '$(DESTDIR)$(datadir)/pg_leakhunt/'
+uninstall-completion:
+	rm -f '$(DESTDIR)$(datadir)/pg_leakhunt/$(notdir $(COMPLETION))'
 
 # Every malloc goes through this library: so it has no frame pointers, canaries or
 # sanitizers, and finds its variables of a thread without a call.  The compiler must
