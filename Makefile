@@ -6,7 +6,7 @@ DATA = sql/pg_leakhunt--1.0.sql
 SCRIPTS = bin/pg_leakhunt_attach bin/pg_leakhunt_export bin/pg_leakhunt_regress bin/pg_leakhunt_remove
 
 # the version of the extension, which stands in its control file only
-EXTVERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(srcdir)/pg_leakhunt.control)
+EXTVERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(or $(srcdir),.)/pg_leakhunt.control)
 
 # what gdb does for pg_leakhunt_attach, which looks for it beside itself
 ATTACH_GDB = bin/pg_leakhunt_attach.gdb
@@ -265,8 +265,8 @@ bench:
 DISTVERSION = $(shell sed -n 's/^   "version": "\(.*\)",/\1/p' META.json)
 # A tag that is to be released is that version's.
 dist:
-	@case "$${GITHUB_REF_NAME:-}" in v$(DISTVERSION)) ;; v[0-9]*) \
-		echo "The tag is $$GITHUB_REF_NAME, but META.json has the version $(DISTVERSION)." >&2; exit 1 ;; esac
+	@case "$${GITHUB_REF_NAME:-}" in v$(EXTVERSION)) ;; v[0-9]*) \
+		echo "The tag is $$GITHUB_REF_NAME, but the control file has the version $(EXTVERSION)." >&2; exit 1 ;; esac
 	git archive --format=zip --prefix=pg_leakhunt-$(DISTVERSION)/ -o pg_leakhunt-$(DISTVERSION).zip HEAD
 
 ifneq ($(filter-out $(OWN_TARGETS),$(or $(MAKECMDGOALS),all)),)
