@@ -3,7 +3,7 @@
 EXTENSION = pg_leakhunt
 MODULE_big = pg_leakhunt
 DATA = sql/pg_leakhunt--1.0.sql
-SCRIPTS = bin/pg_leakhunt_attach bin/pg_leakhunt_export bin/pg_leakhunt_regress bin/pg_leakhunt_remove
+SCRIPTS = bin/pg_leakhunt_attach bin/pg_leakhunt_demo bin/pg_leakhunt_export bin/pg_leakhunt_regress bin/pg_leakhunt_remove
 
 # the version of the extension, which stands in its control file only
 EXTVERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(srcdir)/pg_leakhunt.control)
@@ -265,6 +265,12 @@ dist:
 	@case "$${GITHUB_REF_NAME:-}" in v$(DISTVERSION)) ;; v[0-9]*) \
 		echo "The tag is $$GITHUB_REF_NAME, but META.json has the version $(DISTVERSION)." >&2; exit 1 ;; esac
 	git archive --format=zip --prefix=pg_leakhunt-$(DISTVERSION)/ -o pg_leakhunt-$(DISTVERSION).zip HEAD
+
+# Bitcode for the server's JIT compiler takes two thirds as long as the module, and makes no query
+# faster: "make with_llvm=yes" makes it.
+ifeq ($(origin with_llvm),undefined)
+override with_llvm = no
+endif
 
 ifneq ($(filter-out $(OWN_TARGETS),$(or $(MAKECMDGOALS),all)),)
 PGXS := $(shell $(PG_CONFIG) --pgxs)

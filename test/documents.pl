@@ -80,7 +80,7 @@ my @around = (
 	[ qr/ALTER DATABASE shop/ => sub { make_shop() }, sub { } ],
 	[ qr/FROM big a/ => sub { make_big() }, sub { } ],
 	[ qr/example\.com/ => sub { start_collector() }, sub { } ],
-	[ qr/^make demo$/ => sub { spare_build(); remember_server() }, sub { find_server_unchanged() } ],
+	[ qr/^make demo$/ => sub { chdir_to('dba', clone()); remember_server() }, sub { find_server_unchanged() } ],
 );
 
 # Where a command stands, and something about it.
@@ -684,13 +684,10 @@ sub load
 	restart();
 }
 
-# The demo need not build again, with -Werror, what README's make has built, if it has.
-sub spare_build
+# The tree that README's commands have made, if they have.
+sub clone
 {
-	return chdir_to('dba', $source) unless $version && -d '/home/dba/pg_leakhunt/src';
-	do_quietly("(/usr/lib/postgresql/$version/bin/pg_config; echo -Werror) | cksum >/home/dba/pg_leakhunt/src/.built_for");
-	do_quietly("chown dba: /home/dba/pg_leakhunt/src/.built_for");
-	chdir_to('dba', '/home/dba/pg_leakhunt');
+	return -d '/home/dba/pg_leakhunt/src' ? '/home/dba/pg_leakhunt' : $source;
 }
 
 # What a demo beside the user's own server on port 5432 may not change: its process, its
