@@ -141,7 +141,7 @@ PG_CONFIG ?= pg_config
 # The scripts of these targets set up what they need, including a server and its
 # pg_config, which PGXS would want to have already.
 OWN_TARGETS = demo test test-long test-all test-stress test-incidents test-fleet test-zabbix test-faults test-kills test-load test-fuzz test-readers test-pages test-listeners test-sanitizers test-valgrind test-matrix \
-	test-outside test-non-pie test-coexistence test-core test-plans test-minors test-random-limit test-contexts test-aarch64 test-published-leaks test-documents test-packages \
+	test-outside test-non-pie test-coexistence test-core test-plans test-minors test-random-limit test-contexts test-aarch64 test-published-leaks test-documents test-first-answer test-packages \
 	test-indent test-lint test-scan-build test-cppcheck \
 	test-planted test-hunt test-lost bench dist
 .PHONY: $(OWN_TARGETS)
@@ -185,6 +185,9 @@ test-matrix:
 # Runs the commands of README, doc/ and monitoring/ in a fresh Debian, as root.
 test-documents:
 	test/documents
+# README's own commands in fresh Debians: from nothing to the first answer, as root.
+test-first-answer:
+	test/first_answer
 # Debian's package, CloudNativePG's image, the Dockerfile, PGXN's archive and the RPM:
 # built and used in fresh roots, as root.
 test-packages:
