@@ -284,4 +284,11 @@ for my $page (qw(README.md doc/leak-or-cache.md doc/walkthrough.md doc/pools.md 
 		'', "the reference has all names of $page");
 }
 
+# README is short: the words that are not in its two tables of reference, those of verdicts and
+# of what is supported.
+my $readme = $pages{'README.md'} =~ s/^<!-- .*? -->$//mgr;
+$readme =~ s/^\| (?:`verdict`|\| supported) \|.*\n(?:\|.*\n)+//mg;
+my @words = split ' ', $readme;
+cmp_ok(scalar(@words), '<=', 1500, 'README has no more than 1,500 words');
+
 done_testing();
