@@ -60,7 +60,7 @@ static const char *
 query_of(const PlhToldFinding *told)
 {
 	return told->query == NULL ? NULL :
-		plh_wrapped_statement(plh_database_text_fit(told->query), LINE_COLUMNS);
+		plh_wrapped_text_statement(plh_database_text_fit(told->query), LINE_COLUMNS);
 }
 
 /* The column stack: each frame has a line. */

@@ -92,7 +92,7 @@ begin_line(Wrapping *wrapping)
 	}
 }
 
-/* Where a word that is longer than a line is broken: behind its last joint, if that is not early. */
+/* Where a word that is longer than a line is broken: behind its last joint, if not too early. */
 static Size
 break_of(const char *word, Size fit)
 {
@@ -187,7 +187,7 @@ put_tokens(Wrapping *wrapping, const char *blanks, const char *tokens, const cha
 }
 
 char *
-plh_wrapped_statement(const char *text, int columns)
+plh_wrapped_text_statement(const char *text, int columns)
 {
 	Wrapping	wrapping = {.columns = columns,.lines = 1};
 	const char *end = text + strlen(text);

@@ -2,7 +2,7 @@
  * wrapped_text.h
  *	  A text in lines of a width, as psql's columns take them.
  *
- * psql shows all values of a column as wide as the widest line, and breaks none at word ends.  The text
+ * psql fills all values of a column up to its widest line, and breaks none at word ends.  The text
  * must be in the database's encoding.  Never called inside palloc.
  */
 #pragma once
@@ -18,4 +18,4 @@ extern char *plh_wrapped_text(const char *text, int columns, int most_lines);
  * The same of a statement, which means what it has meant: it is broken where there are blanks
  * between tokens, and nowhere else.  So a line may be longer.
  */
-extern char *plh_wrapped_statement(const char *text, int columns);
+extern char *plh_wrapped_text_statement(const char *text, int columns);

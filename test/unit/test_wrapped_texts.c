@@ -75,7 +75,7 @@ test_wrapped_texts(void)
 		ok(is_same(plh_wrapped_text(texts[i].text, texts[i].columns, texts[i].most_lines),
 				   texts[i].lines), psprintf("text %d is in lines of its columns", i + 1));
 	for (int i = 0; i < lengthof(statements); i++)
-		ok(is_same(plh_wrapped_statement(statements[i].text, statements[i].columns),
+		ok(is_same(plh_wrapped_text_statement(statements[i].text, statements[i].columns),
 				   statements[i].lines),
 		   psprintf("statement %d is broken between its tokens", i + 1));
 }
