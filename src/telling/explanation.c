@@ -56,6 +56,7 @@ typedef struct Telling
 	PlhCourse	course;			/* zeros without a history */
 	PlhFindings *findings;		/* NULL without a profile */
 	List	   *told;			/* of PlhToldFinding */
+	int			hidden;			/* findings that are suppressed */
 	const char *nameless;		/* path of a binary that names are missing of */
 	const char *peak_query;		/* that was told with the peak; else NULL */
 	TimestampTz told_peak_at;	/* 0: no peak was told */
@@ -155,7 +156,6 @@ tell_findings(Telling *telling, const PlhSuppressions *suppressions)
 		telling->process->image, telling->findings, telling->stacks, telling->symbols
 	};
 	int			found = 0;
-	int			hidden = 0;
 
 	for (int i = 0; i < telling->findings->count; i++)
 	{
@@ -166,7 +166,7 @@ tell_findings(Telling *telling, const PlhSuppressions *suppressions)
 			plh_image_findings_describe(finding, telling->process->image,
 										telling->stacks, suppressions, &listed);
 
-		hidden += shown == PLH_SUPPRESSED;
+		telling->hidden += shown == PLH_SUPPRESSED;
 		if (shown != PLH_SHOWN || plh_moment_has_lost(telling->process, finding->bytes))
 			continue;
 		told = plh_told_finding_make(finding, finding->site == NULL ? NULL : &listed, &in);
@@ -177,9 +177,9 @@ tell_findings(Telling *telling, const PlhSuppressions *suppressions)
 	}
 	if (found > TOLD_FINDINGS)
 		PLH_LINE(&telling->said, true, more_findings,.count = found - TOLD_FINDINGS);
-	if (hidden > 0)
-		PLH_LINE(&telling->said, true, hidden_findings,.count = hidden);
-	return found + hidden;
+	if (telling->hidden > 0)
+		PLH_LINE(&telling->said, true, hidden_findings,.count = telling->hidden);
+	return found + telling->hidden;
 }
 
 /* What it holds now of all kinds, as far as the kernel tells. */
@@ -551,6 +551,7 @@ plh_explanation_make(const PlhExplainedProcess *process, PlhSymbols *symbols,
 	explanation->text = telling.said;
 	explanation->nameless = telling.nameless;
 	explanation->told = telling.told;
+	explanation->hidden = telling.hidden;
 	explanation->account = telling.findings == NULL ? NULL : telling.findings->account;
 	explanation->course = telling.course;
 	explanation->own_bytes = plh_moment_own_bytes(process);
