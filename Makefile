@@ -6,7 +6,7 @@ DATA = sql/pg_leakhunt--1.0.sql
 SCRIPTS = bin/pg_leakhunt_attach bin/pg_leakhunt_demo bin/pg_leakhunt_export bin/pg_leakhunt_regress bin/pg_leakhunt_remove
 
 # the version of the extension, which stands in its control file only
-EXTVERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(srcdir)/pg_leakhunt.control)
+EXTVERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(or $(srcdir),.)/pg_leakhunt.control)
 
 # what gdb does for pg_leakhunt_attach, which looks for it beside itself
 ATTACH_GDB = bin/pg_leakhunt_attach.gdb
@@ -18,6 +18,9 @@ EXPORTER = $(wildcard bin/pg_leakhunt_exporter/*.py)
 # which the Makefile of another extension calls it
 REGRESSION = $(wildcard bin/pg_leakhunt_regression/*.py) bin/pg_leakhunt_regression/core.supp
 LEAKCHECK_MK = bin/pg_leakhunt_regression/leakcheck.mk
+
+# what lets bash complete options of all programs
+COMPLETION = bin/pg_leakhunt.bash
 
 # The folders of src.  A file includes files of its own folder and of those before it
 # only (src/README says what each is for).  Code of the first five runs inside palloc.
@@ -265,8 +268,8 @@ bench:
 DISTVERSION = $(shell sed -n 's/^   "version": "\(.*\)",/\1/p' META.json)
 # A tag that is to be released is that version's.
 dist:
-	@case "$${GITHUB_REF_NAME:-}" in v$(DISTVERSION)) ;; v[0-9]*) \
-		echo "The tag is $$GITHUB_REF_NAME, but META.json has the version $(DISTVERSION)." >&2; exit 1 ;; esac
+	@case "$${GITHUB_REF_NAME:-}" in v$(EXTVERSION)) ;; v[0-9]*) \
+		echo "The tag is $$GITHUB_REF_NAME, but the control file has the version $(EXTVERSION)." >&2; exit 1 ;; esac
 	git archive --format=zip --prefix=pg_leakhunt-$(DISTVERSION)/ -o pg_leakhunt-$(DISTVERSION).zip HEAD
 
 # Bitcode for the server's JIT compiler takes two thirds as long as the module, and makes no query
@@ -312,6 +315,15 @@ uninstall-regression:
 	rm -f $(addprefix '$(DESTDIR)$(bindir)'/pg_leakhunt_regression/, $(notdir $(REGRESSION)))
 	-rmdir '$(DESTDIR)$(bindir)/pg_leakhunt_regression'
 	rm -f '$(DESTDIR)$(datadir)/pg_leakhunt/$(notdir $(LEAKCHECK_MK))'
+
+install: install-completion
+uninstall: uninstall-completion
+.PHONY: install-completion uninstall-completion
+install-completion: installdirs
+	$(MKDIR_P) '$(DESTDIR)$(datadir)/pg_leakhunt'
+	$(INSTALL_DATA) '$(srcdir)/$(COMPLETION)' '$(DESTDIR)$(datadir)/pg_leakhunt/'
+uninstall-completion:
+	rm -f '$(DESTDIR)$(datadir)/pg_leakhunt/$(notdir $(COMPLETION))'
 
 # Every malloc goes through this library: so it has no frame pointers, canaries or
 # sanitizers, and finds its variables of a thread without a call.  The compiler must

@@ -11,3 +11,5 @@ push           takes profiles and hands them over, once or again and again
 destinations   where profiles go, and in which form each place takes them
 posting        one HTTP request to such a place
 """
+
+VERSION = "1.0"

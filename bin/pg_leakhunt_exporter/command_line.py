@@ -12,7 +12,7 @@ import urllib.parse
 import psycopg2
 import psycopg2.extensions
 
-from . import destinations
+from . import VERSION, destinations
 from .push import push_every, push_once
 from .server import Server
 from .service import serve
@@ -139,6 +139,8 @@ def make_parser():
     parser = argparse.ArgumentParser(
         prog="pg_leakhunt_export", description=DESCRIPTION, epilog=EPILOG, allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--version", action="version", version=f"pg_leakhunt_export {VERSION}",
+                        help="show the version, and exit")
     modes = parser.add_subparsers(dest="mode", required=True, metavar="push | serve")
     servers = options_of_servers()
 

@@ -15,3 +15,5 @@ measuring    the runs of one file
 output       TAP, JUnit and the progress line
 program      all of it, in order
 """
+
+VERSION = "1.0"

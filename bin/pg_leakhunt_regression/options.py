@@ -4,6 +4,7 @@ import argparse
 import os
 import re
 
+from . import VERSION
 from .errors import CannotRun
 
 DESCRIPTION = """Runs an extension's regression tests as a leak test. Call sites are listed whose
@@ -83,6 +84,8 @@ def parse(arguments):
     """Returns the options of that command line, with the tests in order."""
     parser = argparse.ArgumentParser(prog="pg_leakhunt_regress", description=DESCRIPTION,
                                      epilog=EPILOGUE)
+    parser.add_argument("--version", action="version", version=f"pg_leakhunt_regress {VERSION}",
+                        help="show the version, and exit")
     parser.add_argument("tests", nargs="*", metavar="TEST",
                         help="name of a file in sql/, without .sql")
     _add_pg_regress_options(parser)

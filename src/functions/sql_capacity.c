@@ -188,9 +188,10 @@ pg_leakhunt_capacity(PG_FUNCTION_ARGS)
 	PlhSessionRoom room;
 	PlhCapacityRoom for_sessions = {.bytes = -1};
 	PlhCapacityRecord *record;
-	int64		lifetime_us = PG_ARGISNULL(0) ? 0 :
-		plh_sql_arguments_duration(fcinfo, 0, "lifetime");
+	int64		lifetime_us;
 
+	plh_sql_rows_check_arguments(fcinfo, 1);
+	lifetime_us = PG_ARGISNULL(0) ? 0 : plh_sql_arguments_duration(fcinfo, 0, "lifetime");
 	plh_sql_rows_start(fcinfo, &sink);
 	if (!plh_sql_source_publish_and_save())
 		return (Datum) 0;

@@ -184,7 +184,7 @@ throw_wrong_version(void)
 	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					errmsg("the SQL objects of extension pg_leakhunt do not match its library"),
 					errdetail("Another version of the extension's script has created this function."),
-					errhint("Run ALTER EXTENSION pg_leakhunt UPDATE.")));
+					errhint("Run ALTER EXTENSION pg_leakhunt UPDATE.  If it says that this version is installed already, drop the extension and create it again.")));
 }
 
 /*

@@ -42,11 +42,13 @@ read_statistics(const text * statistics)
 static Datum
 explain_contexts(FunctionCallInfo fcinfo)
 {
-	bool		as_json = plh_sql_format_is_json(fcinfo, 1);
+	bool		as_json;
 	PlhLogReading *reading;
 	StringInfoData json;
 	PlhSaid		said;
 
+	plh_sql_rows_check_arguments(fcinfo, 3);
+	as_json = plh_sql_format_is_json(fcinfo, 1);
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	reading = read_statistics(PG_GETARG_TEXT_PP(0));

@@ -520,6 +520,9 @@ tell_profile(Telling *telling, const PlhSuppressions *suppressions)
 								   plh_moment_own_bytes(process),
 								   image->alive ? process->now :
 								   image->header->census_at);
+	if (has_course)
+		plh_course_end_by(&telling->course, image->header, PLH_SERIES_OWN,
+						  plh_moment_idle_since(process));
 	telling->findings = plh_image_findings_make(image, process->baseline, until,
 												telling->symbols);
 	plh_size_sentences_say_parts(&telling->said, process, telling->findings->account);

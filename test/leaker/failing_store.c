@@ -3,7 +3,8 @@
  *	  A library to be preloaded (LD_PRELOAD), with which the kernel seems to
  *	  refuse changes of the executable's read-only memory.
  *
- * failing_store is the number of changes until one is refused; 0 = none is.
+ * failing_store is the number of changes until one is refused; 0 = none is.  If it is negative,
+ * the kernel stores nothing itself, as where proc_mem.force_override=never was given to it.
  * A page that is writable and executable at once is refused at all times.
  * Nothing of PostgreSQL's is used, as all programs have the library preloaded.
  */
@@ -40,14 +41,18 @@ visit_executable(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
+static bool
+is_in_executable(uintptr_t address)
+{
+	(void) dl_iterate_phdr(visit_executable, &address);
+	return address;
+}
+
 /* Is a change at this address to be refused? */
 static bool
 is_refused(uintptr_t address)
 {
-	if (failing_store == 0)
-		return false;
-	(void) dl_iterate_phdr(visit_executable, &address);
-	return address && --failing_store == 0;
+	return failing_store > 0 && is_in_executable(address) && --failing_store == 0;
 }
 
 int
@@ -72,6 +77,11 @@ pwrite(int fd, const void *bytes, size_t count, off_t offset)
 	ssize_t		(*original) (int, const void *, size_t, off_t) =
 		(ssize_t (*) (int, const void *, size_t, off_t)) dlsym(RTLD_NEXT, "pwrite");
 
+	if (count == sizeof(void *) && failing_store < 0 && is_in_executable(offset))
+	{
+		errno = EIO;
+		return -1;
+	}
 	if (count == sizeof(void *) && is_refused(offset))
 	{
 		errno = EACCES;

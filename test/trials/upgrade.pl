@@ -8,6 +8,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use File::Path qw(remove_tree);
+use Installation;
 use LeakHunt;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -16,11 +17,8 @@ use Test::More;
 plan skip_all => 'there is no build of a former version' if !$ENV{FORMER};
 
 # An installation in which the library and the extension's files can be replaced.
-my $root = PostgreSQL::Test::Utils::tempdir() . '/root';
-my %paths = map { $_ => `$ENV{PG_CONFIG} --$_` =~ s/\n//r } qw(bindir pkglibdir sharedir);
-system_or_bail('mkdir', '-p', "$root$paths{pkglibdir}", map { "$root$paths{$_}" =~ s{/[^/]*$}{}r } qw(bindir sharedir));
-system_or_bail('cp', '-rL', $paths{$_}, "$root$paths{$_}") for qw(bindir sharedir);
-symlink($_, "$root$_") or die $! for grep { !/pg_leakhunt\.so/ } glob("$paths{pkglibdir}/*");
+my $installation = new_installation();
+my %paths = installed_paths();
 
 my %files = (
 	former => [ "$ENV{FORMER}/pg_leakhunt.so", "$ENV{FORMER}/sql/pg_leakhunt--1.0.sql" ],
@@ -35,20 +33,18 @@ my $no_match = qr/objects of extension pg_leakhunt do not (?:match|fit) its libr
 sub install
 {
 	my ($version) = @_;
-	my %to = ("$root$paths{pkglibdir}/pg_leakhunt.so" => 0, "$root$paths{sharedir}/extension/pg_leakhunt--1.0.sql" => 1);
+	my ($library, $script) = @{ $files{$version} };
 
-	for my $to (keys %to)
-	{
-		system_or_bail('cp', $files{$version}[ $to{$to} ], "$to.new");
-		rename("$to.new", $to) or die $!;
-	}
+	put_file($library, "$installation->{pkglibdir}/pg_leakhunt.so");
+	put_file($script, "$installation->{sharedir}/extension/pg_leakhunt--1.0.sql");
+	return;
 }
 
 # A server with one version installed; there is a database for the objects of each.
 sub start_with
 {
 	my ($name, $version, $how) = @_;
-	my $node = PostgreSQL::Test::Cluster->new($name, install_path => "$root" . ($paths{bindir} =~ s{/bin$}{}r));
+	my $node = node_of($installation, $name);
 
 	install($version);
 	$node->init;
