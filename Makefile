@@ -146,7 +146,7 @@ PG_CONFIG ?= pg_config
 OWN_TARGETS = demo test test-long test-all test-stress test-incidents test-fleet test-zabbix test-faults test-kills test-load test-fuzz test-readers test-pages test-listeners test-sanitizers test-valgrind test-matrix \
 	test-outside test-non-pie test-coexistence test-core test-plans test-minors test-random-limit test-contexts test-aarch64 test-published-leaks test-documents test-first-answer test-packages \
 	test-indent test-lint test-scan-build test-cppcheck \
-	test-planted test-hunt test-lost bench dist
+	test-planted test-hunt test-lost test-reports bench dist
 .PHONY: $(OWN_TARGETS)
 demo:
 	test/demo
@@ -249,6 +249,9 @@ test-published-leaks:
 # Runs the tests of contrib and of Debian's extensions as leak tests; doc/found.md.
 test-hunt:
 	test/hunt/run
+# Shows that the reports of doc/reports are true, and that their patches mend what they report.
+test-reports:
+	test/reports/run
 # Proves the sessions that run PostgreSQL's own tests: what they lose is in doc/found.md.
 test-lost:
 	test/lost/run

@@ -10,29 +10,38 @@ pre_releases() {
 	apt-cache madison "postgresql-$1" | sed -nE 's/^[^|]*\| *([0-9]+~[a-z]+[0-9]+)-[^|]*\|.*/\1/p' | sort -Vru
 }
 
+# Fetch a file by its path in the pool of Debian, such as h/hypopg/hypopg_1.4.2.orig.tar.gz,
+# into $cache; returns false where no mirror has it.
+fetch_from_pool() {
+	local uri pool
+
+	"${as_root[@]}" mkdir -p "$cache"
+	for uri in $(apt-get indextargets --format '$(REPO_URI)' | sort -u); do
+		for pool in pool/main pool/updates/main; do
+			! "${as_root[@]}" curl -sfL -o "$cache/$(basename "$1")" "${uri%/}/$pool/$1" || return 0
+		done
+	done
+	return 1
+}
+
 # Unpack the newest source of a major version that the pool of Debian has into
 # $cache, unless there is one.  Sets $source and $release, as 17.11; returns
 # false where there is none.
 fetch_source() {
-	local major="$1" version uri pool name
+	local major="$1" version name
 
 	source=$(ls -d "$cache/postgresql-$major"{.,beta,rc}[0-9]* 2>/dev/null | sort -V | tail -n 1) || true
 	release=${source##*-}
 	[ -z "$source" ] || return 0
-	"${as_root[@]}" mkdir -p "$cache"
 	for version in $(seq -f "$major.%.0f" 30 -1 0) $(pre_releases "$major"); do
 		# as the pool's addresses have a ~
 		name="postgresql-${major}_${version/\~/%7e}.orig.tar.bz2"
-		for uri in $(apt-get indextargets --format '$(REPO_URI)' | sort -u); do
-			for pool in pool/main pool/updates/main; do
-				"${as_root[@]}" curl -sfL -o "$cache/$name" "${uri%/}/$pool/p/postgresql-$major/$name" || continue
-				"${as_root[@]}" tar xjf "$cache/$name" -C "$cache"
-				"${as_root[@]}" rm "$cache/$name"
-				release="${version/\~/}"
-				source="$cache/postgresql-$release"
-				return 0
-			done
-		done
+		fetch_from_pool "p/postgresql-$major/$name" || continue
+		"${as_root[@]}" tar xjf "$cache/$name" -C "$cache"
+		"${as_root[@]}" rm "$cache/$name"
+		release="${version/\~/}"
+		source="$cache/postgresql-$release"
+		return 0
 	done
 	return 1
 }

@@ -254,7 +254,7 @@ sub anchors
 }
 
 # Links of all pages lead to files that are there, and to headings in them.
-my %pages = map { s{^\Q$top\E/}{}r => slurp_file($_) } glob "$top/*.md $top/doc/*.md $top/test/incidents/[0-9]*.md $top/monitoring/*.md $top/packaging/*/*.md";
+my %pages = map { s{^\Q$top\E/}{}r => slurp_file($_) } glob "$top/*.md $top/doc/*.md $top/doc/reports/*.md $top/test/incidents/[0-9]*.md $top/monitoring/*.md $top/packaging/*/*.md";
 my @astray;
 
 for my $page (sort keys %pages)
