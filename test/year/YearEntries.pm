@@ -78,6 +78,7 @@ sub _is_meant
 	my $mistake = $mistakes{ $one->{application} };
 
 	return 1 if $mistake && $one->{text} =~ $mistake;
+	return 1 if $one->{level} eq 'ERROR' && $self->{server}->was_cancelled($one->{pid});
 	return 1 if $one->{text} =~ $ended;
 	# one that has no name yet
 	return 1 if $one->{level} eq 'FATAL' && grep { $one->{text} =~ $mistakes{$_} } qw(mistaken astray locked);

@@ -290,6 +290,22 @@ sub has_ended
 	return $self->{ended}{$pid};
 }
 
+# A session that is cancelled may fail in what it does after that, too.
+sub note_disturbed
+{
+	my ($self, $pid) = @_;
+
+	$self->{disturbed}{$pid} = 1;
+	return;
+}
+
+sub was_cancelled
+{
+	my ($self, $pid) = @_;
+
+	return $self->{disturbed}{$pid};
+}
+
 # Settings for the next reload, which all of its processes have heeded soon after.
 sub set
 {

@@ -106,7 +106,7 @@ sub ask_next
 	return if grep { $_->{question} } values %{ $self->{clients} };
 	$self->{asked}++;
 	return $self->_start({ kind => 'reader', role => $role, question => $question, may_fail => !$self->{server}{up} },
-		'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-c', "SET statement_timeout = '60s'", '-c', $question);
+		'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-c', "SET statement_timeout = '60s'; SET client_min_messages = warning", '-c', $question);
 }
 
 # Heed the clients that have ended.
@@ -152,6 +152,8 @@ sub _heed_answer
 	$self->{slowest} = $client->{took} if $client->{took} > $self->{slowest};
 	return if $complaint eq '' && $client->{status} == 0;
 	return if $complaint =~ /server closed the connection|terminating connection|starting up|shutting down|in recovery mode|No such file or directory.*Is the server running|Connection refused|connection to server was lost|not yet accepting/s;
+	# what was chosen has gone meanwhile
+	return if $client->{question} =~ /LIMIT 1/ && $complaint =~ /^(?:WARNING:  PID \d+ is not a PostgreSQL server process|ERROR:  (?:could not open|could not read|there is no) .*(?:No such file or directory)?)$/m;
 	return if $self->{server}->may('extension is dropped') && $complaint =~ /relation "pg_leakhunt_\w+" does not exist|function pg_leakhunt_\w+\(.*\) does not exist/;
 	push @{ $self->{faults} }, "\"$client->{question}\" as $client->{role}: status $client->{status}, $complaint";
 	return;

@@ -100,7 +100,11 @@ sub disturb_one
 	my $how = int(rand 2) ? 'pg_cancel_backend' : 'pg_terminate_backend';
 	my $names = join ', ', map { "'$_'" } grep { $YearWork::kinds{$_}{disturbed} } sort keys %YearWork::kinds;
 
-	$server->try_to_ask("SELECT $how(pid) FROM (SELECT pid FROM pg_stat_activity WHERE application_name IN ($names) ORDER BY random() LIMIT 1) one", 1);
+	my ($status, $pid) = $server->try_to_ask("SELECT pid FROM pg_stat_activity WHERE application_name IN ($names) ORDER BY random() LIMIT 1", 1);
+
+	return if $status || !$pid;
+	$server->note_disturbed($pid);
+	$server->try_to_ask("SELECT $how($pid)", 1);
 	return;
 }
 
