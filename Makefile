@@ -146,7 +146,7 @@ PG_CONFIG ?= pg_config
 OWN_TARGETS = demo test test-long test-all test-stress test-incidents test-fleet test-zabbix test-faults test-kills test-load test-fuzz test-readers test-pages test-listeners test-sanitizers test-valgrind test-matrix \
 	test-outside test-non-pie test-coexistence test-core test-plans test-minors test-random-limit test-contexts test-aarch64 test-published-leaks test-documents test-first-answer test-packages \
 	test-indent test-lint test-scan-build test-cppcheck \
-	test-planted test-hunt test-lost test-reports bench dist
+	test-planted test-hunt test-lost test-reports test-year bench dist
 .PHONY: $(OWN_TARGETS)
 demo:
 	test/demo
@@ -227,6 +227,9 @@ test-random-limit:
 # accounted for at the end.
 test-load:
 	test/load
+# What a server sees in a year, in an hour.
+test-year:
+	test/year/run
 # The tests with a module built for AddressSanitizer and UndefinedBehaviorSanitizer.
 test-sanitizers:
 	test/sanitizers

@@ -514,7 +514,7 @@ mount_small_disks() {
 	for test in $(grep -l SMALL_DISK "$@" || true); do
 		disk="$small_disks/$(basename "$test" .pl)"
 		mkdir -p "$disk"
-		"${as_root[@]}" mount -t tmpfs -o size=1m,mode=777 none "$disk" 2>/dev/null && continue
+		"${as_root[@]}" mount -t tmpfs -o size="${small_disk_size:-1m}",mode=777 none "$disk" 2>/dev/null && continue
 		skip "tests of a full disk, as no small file system could be mounted."
 		small_disks=""
 		return
@@ -587,7 +587,7 @@ prove_tests() {
 
 # The same where /dev/shm has no more than containers have.
 prove_in_small_shm() {
-	local small_shm=$((64 << 20))
+	local small_shm=${small_shm_bytes:-$((64 << 20))}
 	local enclosure=(unshare -m)
 
 	# in a chroot, / may be no mount of which that could be told to stay in here
