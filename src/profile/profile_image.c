@@ -47,6 +47,14 @@ plh_profile_image_has_layout(const PlhProfileHeader *header)
 		header->layout_version == PLH_LAYOUT_VERSION;
 }
 
+/* Can that be a record of this layout, where so many bytes are left?  Only its head is looked at. */
+bool
+plh_profile_image_is_record(const PlhRecord *record, Size room)
+{
+	return room >= sizeof(PlhRecord) && record->kind < PLH_RECORD_KINDS &&
+		record->bytes >= sizeof(PlhRecord) && record->bytes % 8 == 0 && record->bytes <= room;
+}
+
 /* Has a record a text of that length behind its fixed part, and its end? */
 static bool
 has_text(const PlhRecord *record, uint64 length, uint64 max_length)

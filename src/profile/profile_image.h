@@ -42,6 +42,7 @@ typedef struct PlhHeldBytes
 
 extern void plh_profile_image_note_layout(PlhProfileHeader *header);
 extern bool plh_profile_image_has_layout(const PlhProfileHeader *header);
+extern bool plh_profile_image_is_record(const PlhRecord *record, Size room);
 
 extern PlhProfileImage *plh_profile_image_own(const PlhProfileHeader *header);
 extern void plh_profile_image_adopt(PlhProfileImage *image,

@@ -159,13 +159,28 @@ check_header(DumpFile *file, const PlhProfileHeader *header)
 		damaged(file, "Its figures cannot be those of a process.");
 }
 
+/*
+ * Check the head of the first record, if there is any.  Commits before 1.0 did not number their
+ * layouts: a header of theirs has another size, and records begin elsewhere.
+ */
+static void
+check_first_record(DumpFile *file, const PlhRecord *record)
+{
+	Size		room = file->foot.profile_bytes - sizeof(PlhProfileHeader);
+
+	if (room > 0 && !plh_profile_image_is_record(record, room))
+		damaged(file, "Its first record is invalid, as in a dump of a commit before 1.0.");
+}
+
 static PlhProfileHeader *
 read_header(DumpFile *file)
 {
-	PlhProfileHeader *header = palloc0(sizeof(PlhProfileHeader));
+	PlhProfileHeader *header = palloc0(sizeof(PlhProfileHeader) + sizeof(PlhRecord));
 
-	read_bytes(file, header, Min(sizeof(*header), file->foot.profile_bytes), 0);
+	read_bytes(file, header,
+			   Min(sizeof(*header) + sizeof(PlhRecord), file->foot.profile_bytes), 0);
 	check_header(file, header);
+	check_first_record(file, (const PlhRecord *) (header + 1));
 	return header;
 }
 
@@ -185,6 +200,7 @@ read_file(DumpFile *file)
 	if (!EQ_CRC32C(checksum, file->foot.checksum))
 		damaged(file, "Its checksum does not match.");
 	check_header(file, (PlhProfileHeader *) file->start);
+	check_first_record(file, (const PlhRecord *) (file->start + sizeof(PlhProfileHeader)));
 }
 
 static void

@@ -342,6 +342,22 @@ damage("a profile of $_ bytes", with_bytes($foot_at + 8, pack('Q', $_)),
   for 0, 7, 8, length($good), -1;
 damage('a profile that ends early', with_bytes($foot_at + 8, pack('Q', 4096)),
 	qr/is damaged\nDETAIL:  (?:Its profile is too short|A part of it goes beyond its end)\./);
+# Where the first record is: those that follow each other from there fill the profile.
+my ($first_at) = grep {
+	my $at = $_;
+
+	while ($at < $foot->{profile_bytes})
+	{
+		my ($kind, $bytes) = unpack('L2', substr($good, $at, 8));
+
+		last if $kind < 1 || $kind > 10 || $bytes < 8 || $bytes % 8 != 0;
+		$at += $bytes;
+	}
+	$at == $foot->{profile_bytes};
+} map { 8 * $_ } 16 .. $foot->{profile_bytes} / 8 - 1;
+damage("$_->[0] of a first record", with_bytes($first_at + $_->[1], pack('L', $_->[2])),
+	qr/is damaged\nDETAIL:  Its first record is invalid, as in a dump of a commit before 1\.0\./)
+  for [ 'the kind', 0, 11 ], [ 'the size', 4, 12 ], [ 'a larger size', 4, $foot->{profile_bytes} ];
 damage("a part of $_ bytes", with_bytes($foot->{profile_bytes} + 8, pack('Q', $_)),
 	qr/is damaged\nDETAIL:  A part of it goes beyond its end\./)
   for length($good), -8, -1;

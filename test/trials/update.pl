@@ -134,8 +134,23 @@ if (my @unmatched = grep { /\|$no_match$/ } @answers)
 	is(join("\n", grep { !/\|\d+ rows$/ } answers_of_views()), '', 'when they are created again, all views have an answer');
 }
 is($node->safe_psql('postgres', 'SELECT pattern, reason FROM pg_leakhunt_suppressions'), 'known_function|a ticket', 'suppressions are there');
-is(held_in($_), 64_000, "this version shows $_") for @dumps;
-like($node->safe_psql('postgres', "SELECT string_agg(explanation, '') FROM pg_leakhunt_explain('$_')"), qr/^\d+, client backend, .*private memory when it was last counted\..*\nVerdict: /s, "and explains $_") for @dumps;
+my @shown;
+for my $dump (@dumps)
+{
+	my ($result, $stdout, $stderr) = $node->psql('postgres', "SELECT * FROM pg_leakhunt_report('$dump')");
+
+	# without a release, the layout may have changed between commits
+	if ($result == 0)
+	{
+		is(held_in($dump), 64_000, "this version shows $dump");
+		push @shown, $dump;
+	}
+	else
+	{
+		like($stderr, qr/has layout \d+|Its first record is invalid, as in a dump of a commit before 1\.0/, "this version says why it does not show $dump");
+	}
+}
+like($node->safe_psql('postgres', "SELECT string_agg(explanation, '') FROM pg_leakhunt_explain('$_')"), qr/^\d+, client backend, .*private memory when it was last counted\..*\nVerdict: /s, "and explains $_") for @shown;
 
 my $present = remembered();
 my $log = slurp_file($node->logfile, $offset);
