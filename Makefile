@@ -149,7 +149,7 @@ OWN_TARGETS = demo test test-long test-all test-stress test-incidents test-fleet
 	test-planted test-hunt test-lost test-reports test-year bench dist
 .PHONY: $(OWN_TARGETS)
 demo:
-	test/demo
+	@test/demo
 test:
 	test/run
 # The other TAP tests; all of what this file has for tests, in parts; and make test again and
