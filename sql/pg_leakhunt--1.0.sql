@@ -1124,7 +1124,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_heap'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_heap(int, bool, bool) IS
-'Returns what a process holds as a text for jeprof and go tool pprof: bytes and chunks that are live, and that were ever allocated, by stack. If symbolized, it has the names of all functions for jeprof. A pid without a profile, or one that the caller may not see, is an ERROR. With redact, roles, databases and applications are letters, and statements have no literals.';
+'Returns what a process holds as a text for jeprof and go tool pprof: bytes and chunks that are live, and that were ever allocated, by stack. If symbolized, it has the names of all functions for jeprof. Null, after a WARNING, of a pid without a profile, or of one that the caller may not see. With redact, roles, databases and applications are letters, and statements have no literals.';
 
 CREATE FUNCTION pg_leakhunt_heap(
     target text,
@@ -1222,7 +1222,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_folded'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_folded(int, bool, text, bool, bool, bool, text, bool) IS
-'Returns the live bytes of a process as folded stacks, one per line, the outermost function first, for flame graph scripts and speedscope. With growth there are two figures, the bytes at its baseline and now; with base, the bytes in that dump file and now. With peak it is what was held when the process held most. With context or query, memory contexts or statements are the first levels. With frames => ''sql'', stacks are of functions in SQL and procedural languages only. A process without a profile is an ERROR. With redact, roles, databases and applications are letters, and statements have no literals.';
+'Returns the live bytes of a process as folded stacks, one per line, the outermost function first, for flame graph scripts and speedscope. With growth there are two figures, the bytes at its baseline and now; with base, the bytes in that dump file and now. With peak it is what was held when the process held most. With context or query, memory contexts or statements are the first levels. With frames => ''sql'', stacks are of functions in SQL and procedural languages only. Null, after a WARNING, of a process without a profile. With redact, roles, databases and applications are letters, and statements have no literals.';
 
 CREATE FUNCTION pg_leakhunt_folded(
     target text,
@@ -1254,7 +1254,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_flamegraph'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_flamegraph(int, bool, text, bool, bool, bool, text, bool) IS
-'Returns the live bytes of a process as a flame graph: an interactive SVG that needs nothing else. With growth it shows what has grown (red) and shrunk (blue) since its baseline; with base, since that dump file. With peak it is what was held when the process held most. With context or query, memory contexts or statements are the first levels. With frames => ''sql'', stacks are of functions in SQL and procedural languages only. A process without a profile is an ERROR. With redact, roles, databases and applications are letters, and statements have no literals.';
+'Returns the live bytes of a process as a flame graph: an interactive SVG that needs nothing else. With growth it shows what has grown (red) and shrunk (blue) since its baseline; with base, since that dump file. With peak it is what was held when the process held most. With context or query, memory contexts or statements are the first levels. With frames => ''sql'', stacks are of functions in SQL and procedural languages only. Null, after a WARNING, of a process without a profile. With redact, roles, databases and applications are letters, and statements have no literals.';
 
 CREATE FUNCTION pg_leakhunt_flamegraph(
     target text,
@@ -1322,7 +1322,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_page'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_page(int, bool) IS
-'Returns a page of HTML on a process, in one file that needs no network: what pg_leakhunt_explain says, and its memory over time, flame graphs, call sites and memory contexts, to look at in a browser, to send, to keep. All figures are those of the views, from one snapshot. It has at most 2 MB: of very many call sites, the smallest are one row. A pid without a profile, or one that the caller may not see, is an ERROR. With redact, roles, databases and applications are letters, and statements have no literals.';
+'Returns a page of HTML on a process, in one file that needs no network: what pg_leakhunt_explain says, and its memory over time, flame graphs, call sites and memory contexts, to look at in a browser, to send, to keep. All figures are those of the views, from one snapshot. It has at most 2 MB: of very many call sites, the smallest are one row. Null, after a WARNING, of a pid of no process, or of one that the caller may not see; of a process without a profile the page has words only. With redact, roles, databases and applications are letters, and statements have no literals.';
 
 CREATE FUNCTION pg_leakhunt_page(
     target text DEFAULT 'all',
