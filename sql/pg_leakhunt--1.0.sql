@@ -1164,7 +1164,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_heap'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_heap(int, bool, bool) IS
-'What a process holds, as a text for jeprof and go tool pprof. A wrong pid is an ERROR.';
+'What a process holds, as a text for jeprof and go tool pprof. A wrong pid is a WARNING, and the result null.';
 
 CREATE FUNCTION pg_leakhunt_heap(
     target text,
@@ -1262,7 +1262,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_folded'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_folded(int, bool, text, bool, bool, bool, text, bool) IS
-'What a process holds as folded stacks, for flame graph scripts and speedscope; estimates, in bytes. A wrong pid is an ERROR.';
+'What a process holds as folded stacks, for flame graph scripts and speedscope; estimates, in bytes. A wrong pid is a WARNING, and the result null.';
 
 CREATE FUNCTION pg_leakhunt_folded(
     target text,
@@ -1294,7 +1294,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_flamegraph'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_flamegraph(int, bool, text, bool, bool, bool, text, bool) IS
-'What a process holds as a flame graph, an SVG that needs nothing else. A wrong pid is an ERROR.';
+'What a process holds as a flame graph, an SVG that needs nothing else. A wrong pid is a WARNING, and the result null.';
 
 CREATE FUNCTION pg_leakhunt_flamegraph(
     target text,
@@ -1329,7 +1329,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_pprof'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_pprof(int, bool, text, bool, text[], text[], bool, bool, int, int, bool) IS
-'What a process has allocated and holds, as a profile for go tool pprof; estimates, in bytes. A wrong pid, and an unknown type or label, is an ERROR.';
+'What a process has allocated and holds, as a profile for go tool pprof; estimates, in bytes. Null, with a WARNING, for a wrong pid; an unknown type or label is an ERROR.';
 
 CREATE FUNCTION pg_leakhunt_pprof(
     target text,
@@ -1362,7 +1362,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_page'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_page(int, bool) IS
-'A page of HTML on a process, in one file. A wrong pid is an ERROR.';
+'A page of HTML on a process, in one file. A wrong pid is a WARNING, and the result null.';
 
 CREATE FUNCTION pg_leakhunt_page(
     target text DEFAULT 'all',

@@ -107,7 +107,7 @@ SELECT count(*) FROM pg_leakhunt_top(NULL::int);
 SELECT pg_leakhunt_folded(NULL::int);
 SELECT pg_leakhunt_flamegraph(NULL::text);
 
--- what goes into a file is an error where there is nothing to show
+-- pictures and profiles of what is not there are null
 SELECT pg_leakhunt_folded(2147483647);
 SELECT pg_leakhunt_flamegraph(2147483647);
 SELECT pg_leakhunt_pprof(2147483647);

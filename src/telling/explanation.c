@@ -114,7 +114,8 @@ note_nameless(Telling *telling, const PlhToldFinding *told)
 {
 	if (telling->nameless == NULL)
 		telling->nameless = plh_told_finding_nameless(told);
-	if (telling->nameless == NULL && told->finding->kind == PLH_KIND_STATEMENT)
+	if (telling->nameless == NULL && told->needs_names &&
+		told->finding->kind == PLH_KIND_STATEMENT)
 		telling->nameless = plh_function_shares_nameless(told->finding, telling->process->image,
 														 telling->stacks);
 }
@@ -310,8 +311,6 @@ tell_site_of_peak(Telling *telling, const Peak *peak)
 	PlhStackText stack;
 
 	plh_stack_text_describe(telling->stacks, peak->top.stack, &stack);
-	if (telling->nameless == NULL)
-		telling->nameless = plh_blamed_code_nameless(&stack);
 	PLH_LINE(&telling->said, image->alive, peak,
 			 .ago = plh_size_sentences_ago(telling->process, telling->told_peak_at),
 			 .bytes = plh_words_estimate(peak->bytes, peak->error_bytes),
