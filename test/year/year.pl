@@ -26,7 +26,7 @@ use YearWork;
 
 my $minutes = $ENV{MINUTES} || 3;
 my $seed = $ENV{SEED} || 4711;
-my $per_second = 2;
+my $per_second = 2.2;
 my $quiet_seconds = 26;
 srand($seed);
 
