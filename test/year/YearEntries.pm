@@ -98,6 +98,8 @@ sub _is_of_death
 	my ($self, $one) = @_;
 	my ($pid, $how) = $one->{text} =~ /\(PID (\d+)\) (was terminated by signal \d+|exited with exit code [1-9]\d*)/ or return 0;
 
+	# a worker of a statement that is cancelled goes with it
+	return 1 if $one->{text} =~ /^background worker "parallel worker".* exited with exit code 1$/;
 	$self->{count}{deaths}++;
 	$self->_fault('a process has died', $one) if !$self->{server}->has_ended($pid) && !$self->{server}->may('all end');
 	return 1;
