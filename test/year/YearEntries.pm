@@ -236,6 +236,15 @@ sub _bytes
 	return $number * { bytes => 1, kB => 1024, MB => 1024**2, GB => 1024**3 }->{$unit};
 }
 
+# Were there ten findings in a minute, so that the one on a plant may have been left out?
+sub _has_no_turn
+{
+	my ($self, $plant) = @_;
+	my @times = map { $_->{read_at} } grep { $_->{read_at} > $plant->{began} - 61 && $_->{read_at} < $plant->{ended} } @{ $self->{findings} };
+
+	return _most_in_a_minute(@times) >= 10;
+}
+
 # What is wrong with the lines on a plant: none, where nothing disturbed it; more than one for less
 # than four times as much, unless the keeper has a successor; or one of another place.
 sub problems_of_plant
@@ -249,7 +258,7 @@ sub problems_of_plant
 	my $name = "plant $plant->{plant}, process $plant->{pid}";
 	push @problems, map { "$name is told elsewhere: $_->{text}" } grep { !$row->{place} || $_->{text} !~ $row->{place} } @lines
 	  if !$self->{server}->was('extension is dropped', $plant);
-	push @problems, "$name is not told" if $row->{place} && !@lines && $plant->{must};
+	push @problems, "$name is not told" if $row->{place} && !@lines && $plant->{must} && !$self->_has_no_turn($plant);
 	for my $i (1 .. $#lines)
 	{
 		my ($former, $later) = @lines[ $i - 1, $i ];
