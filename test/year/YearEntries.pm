@@ -17,6 +17,7 @@ my %mistakes = (
 	limited => qr/^(?:out of memory|terminating connection)/,
 	decoding => qr/^(?:canceling statement|could not receive data from client|unexpected EOF)/,
 	# what is looked for may have gone
+	asks => qr/^PID \d+ is not a PostgreSQL backend process/,
 	requester => qr/^(?:PID \d+ (?:is not a PostgreSQL server process|has not loaded pg_leakhunt)|process \d+ (?:may not notice|has no|cannot be asked)|there is no profile|timed out|process \d+)/);
 
 # What any session may say as the server stops or crashes, or as others end it; and what it says where
@@ -97,6 +98,8 @@ sub _is_of_death
 	my ($self, $one) = @_;
 	my ($pid, $how) = $one->{text} =~ /\(PID (\d+)\) (was terminated by signal \d+|exited with exit code [1-9]\d*)/ or return 0;
 
+	# a worker of a statement that is cancelled goes with it
+	return 1 if $one->{text} =~ /^background worker "parallel worker".* exited with exit code 1$/;
 	$self->{count}{deaths}++;
 	$self->_fault('a process has died', $one) if !$self->{server}->has_ended($pid) && !$self->{server}->may('all end');
 	return 1;
@@ -233,6 +236,15 @@ sub _bytes
 	return $number * { bytes => 1, kB => 1024, MB => 1024**2, GB => 1024**3 }->{$unit};
 }
 
+# Were there ten findings in a minute, so that the one on a plant may have been left out?
+sub _has_no_turn
+{
+	my ($self, $plant) = @_;
+	my @times = map { $_->{read_at} } grep { $_->{read_at} > $plant->{began} - 61 && $_->{read_at} < $plant->{ended} } @{ $self->{findings} };
+
+	return _most_in_a_minute(@times) >= 10;
+}
+
 # What is wrong with the lines on a plant: none, where nothing disturbed it; more than one for less
 # than four times as much, unless the keeper has a successor; or one of another place.
 sub problems_of_plant
@@ -246,7 +258,7 @@ sub problems_of_plant
 	my $name = "plant $plant->{plant}, process $plant->{pid}";
 	push @problems, map { "$name is told elsewhere: $_->{text}" } grep { !$row->{place} || $_->{text} !~ $row->{place} } @lines
 	  if !$self->{server}->was('extension is dropped', $plant);
-	push @problems, "$name is not told" if $row->{place} && !@lines && $plant->{must};
+	push @problems, "$name is not told" if $row->{place} && !@lines && $plant->{must} && !$self->_has_no_turn($plant);
 	for my $i (1 .. $#lines)
 	{
 		my ($former, $later) = @lines[ $i - 1, $i ];

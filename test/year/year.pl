@@ -3,7 +3,7 @@
 # descriptors and memory stay within their bounds; and the views answer throughout.
 #
 # Its dumps are on a disk of their own (SMALL_DISK), and its /dev/shm too (SMALL_SHM).
-# MINUTES is how long it takes, and the choices follow from SEED.  See test/year/run.
+# MINUTES is how long it takes, SESSIONS about how many there are, and the choices follow from SEED.  See test/year/run.
 #
 # The year is cut into times of quiet, in which leaks are planted that the log must tell, each
 # followed by some events; its last quarter has no restart.
@@ -26,7 +26,8 @@ use YearWork;
 
 my $minutes = $ENV{MINUTES} || 3;
 my $seed = $ENV{SEED} || 4711;
-my $per_second = 2;
+# clients, of which some have several sessions
+my $per_second = ($ENV{SESSIONS} || $minutes * 10000 / 60) / (60 * $minutes) / 1.5;
 my $quiet_seconds = 26;
 srand($seed);
 
