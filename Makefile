@@ -3,7 +3,7 @@
 EXTENSION = pg_leakhunt
 MODULE_big = pg_leakhunt
 DATA = sql/pg_leakhunt--1.0.sql
-SCRIPTS = bin/pg_leakhunt_attach bin/pg_leakhunt_export bin/pg_leakhunt_regress bin/pg_leakhunt_remove
+SCRIPTS = bin/pg_leakhunt_attach bin/pg_leakhunt_demo bin/pg_leakhunt_export bin/pg_leakhunt_regress bin/pg_leakhunt_remove
 
 # the version of the extension, which stands in its control file only
 EXTVERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(or $(srcdir),.)/pg_leakhunt.control)
@@ -144,12 +144,12 @@ PG_CONFIG ?= pg_config
 # The scripts of these targets set up what they need, including a server and its
 # pg_config, which PGXS would want to have already.
 OWN_TARGETS = demo test test-long test-all test-stress test-incidents test-fleet test-zabbix test-faults test-kills test-load test-fuzz test-readers test-pages test-listeners test-sanitizers test-valgrind test-matrix \
-	test-outside test-non-pie test-coexistence test-core test-plans test-minors test-random-limit test-contexts test-aarch64 test-published-leaks test-documents test-packages \
+	test-outside test-non-pie test-coexistence test-core test-plans test-minors test-random-limit test-contexts test-aarch64 test-published-leaks test-documents test-first-answer test-packages \
 	test-indent test-lint test-scan-build test-cppcheck \
-	test-planted test-hunt test-lost bench dist
+	test-planted test-hunt test-lost test-reports test-year bench dist
 .PHONY: $(OWN_TARGETS)
 demo:
-	test/demo
+	@test/demo
 test:
 	test/run
 # The other TAP tests; all of what this file has for tests, in parts; and make test again and
@@ -188,6 +188,9 @@ test-matrix:
 # Runs the commands of README, doc/ and monitoring/ in a fresh Debian, as root.
 test-documents:
 	test/documents
+# README's own commands in fresh Debians: from nothing to the first answer, as root.
+test-first-answer:
+	test/first_answer
 # Debian's package, CloudNativePG's image, the Dockerfile, PGXN's archive and the RPM:
 # built and used in fresh roots, as root.
 test-packages:
@@ -224,6 +227,9 @@ test-random-limit:
 # accounted for at the end.
 test-load:
 	test/load
+# What a server sees in a year, in an hour.
+test-year:
+	test/year/run
 # The tests with a module built for AddressSanitizer and UndefinedBehaviorSanitizer.
 test-sanitizers:
 	test/sanitizers
@@ -246,6 +252,9 @@ test-published-leaks:
 # Runs the tests of contrib and of Debian's extensions as leak tests; doc/found.md.
 test-hunt:
 	test/hunt/run
+# Shows that the reports of doc/reports are true, and that their patches mend what they report.
+test-reports:
+	test/reports/run
 # Proves the sessions that run PostgreSQL's own tests: what they lose is in doc/found.md.
 test-lost:
 	test/lost/run
@@ -268,6 +277,12 @@ dist:
 	@case "$${GITHUB_REF_NAME:-}" in v$(EXTVERSION)) ;; v[0-9]*) \
 		echo "The tag is $$GITHUB_REF_NAME, but the control file has the version $(EXTVERSION)." >&2; exit 1 ;; esac
 	git archive --format=zip --prefix=pg_leakhunt-$(DISTVERSION)/ -o pg_leakhunt-$(DISTVERSION).zip HEAD
+
+# Bitcode for the server's JIT compiler takes two thirds as long as the module, and makes no query
+# faster: "make with_llvm=yes" makes it.
+ifeq ($(origin with_llvm),undefined)
+override with_llvm = no
+endif
 
 ifneq ($(filter-out $(OWN_TARGETS),$(or $(MAKECMDGOALS),all)),)
 PGXS := $(shell $(PG_CONFIG) --pgxs)

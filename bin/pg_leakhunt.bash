@@ -49,4 +49,4 @@ _pg_leakhunt() {
 
 # where no word is proposed, bash proposes files
 complete -o default -F _pg_leakhunt \
-	pg_leakhunt_attach pg_leakhunt_export pg_leakhunt_look pg_leakhunt_regress pg_leakhunt_remove
+	pg_leakhunt_attach pg_leakhunt_demo pg_leakhunt_export pg_leakhunt_look pg_leakhunt_regress pg_leakhunt_remove

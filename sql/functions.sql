@@ -21,6 +21,7 @@ SELECT count(*) > 0 AS report FROM pg_leakhunt_report(:pid);
 SELECT count(*) > 0 AS contexts FROM _pg_leakhunt_contexts();
 SELECT count(*) > 0 AS symbols FROM _pg_leakhunt_symbols();
 SELECT count(*) >= 0 AS suspects FROM _pg_leakhunt_suspects();
+SELECT count(*) > 0 AS leakhunt FROM _pg_leakhunt();
 SELECT count(*) AS suppressions FROM _pg_leakhunt_suppressed();
 SELECT count(*) > 0 AS metrics,
     max(value) FILTER (WHERE name = 'memory_available_bytes') <

@@ -13,7 +13,7 @@ CREATE TABLE pg_leakhunt_suppressions(
     reason text);
 
 COMMENT ON TABLE pg_leakhunt_suppressions IS
-'call sites that pg_leakhunt_suspects and pg_leakhunt_check leave out; pg_leakhunt_suppressed shows what they match';
+'patterns of call sites that are no findings';
 COMMENT ON COLUMN pg_leakhunt_suppressions.pattern IS
 'primary key; matches call sites in the manner of LeakSanitizer, see pg_leakhunt_suppressions';
 COMMENT ON COLUMN pg_leakhunt_suppressions.reason IS
@@ -34,6 +34,7 @@ CREATE FUNCTION _pg_leakhunt_processes(
     OUT state text,
     OUT database text,
     OUT username text,
+    OUT application_name text,
     OUT started_at timestamptz,
     OUT live_bytes bigint,
     OUT peak_bytes bigint,
@@ -59,7 +60,7 @@ CREATE VIEW pg_leakhunt_processes AS
     ORDER BY live_bytes DESC NULLS LAST, rss_anon_bytes DESC NULLS LAST, pid;
 
 COMMENT ON VIEW pg_leakhunt_processes IS
-'One row per process of this server, the postmaster and auxiliary processes included, and one per profile that a crash has left. The columns from live_bytes on, but for rss_anon_bytes, are null for a process without a profile. A process gets one when it has kept five samples or 8 MB, or has 16 MB of private memory at the end of a transaction. Estimates come from samples.';
+'memory of each process, in bytes';
 -- columns/processes.def
 COMMENT ON COLUMN pg_leakhunt_processes.pid IS
 'process id, as from pg_backend_pid()';
@@ -71,6 +72,8 @@ COMMENT ON COLUMN pg_leakhunt_processes.database IS
 'database that the process is connected to; null if none';
 COMMENT ON COLUMN pg_leakhunt_processes.username IS
 'role that the process was authenticated as; null if none';
+COMMENT ON COLUMN pg_leakhunt_processes.application_name IS
+'as in pg_stat_activity; for a process that is gone, at its last count; null if it had set none';
 COMMENT ON COLUMN pg_leakhunt_processes.started_at IS
 'when the process started; null where neither a profile nor pg_stat_activity has that';
 COMMENT ON COLUMN pg_leakhunt_processes.live_bytes IS
@@ -130,7 +133,7 @@ CREATE VIEW pg_leakhunt_sampling AS
     ORDER BY pid;
 
 COMMENT ON VIEW pg_leakhunt_sampling IS
-'One row per process of pg_leakhunt_processes: how it is sampled, what its samples are, and what that takes. All but pid and request is null for a process without a profile.';
+'how each process is sampled';
 -- columns/sampling.def
 COMMENT ON COLUMN pg_leakhunt_sampling.pid IS
 'process id, as in pg_leakhunt_processes';
@@ -184,7 +187,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_history'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_history(int, text) IS
-'Returns what a process held at each point of its history. Without by, there is a row for each of live_bytes, an estimate, context_bytes, malloc_bytes, malloc_free_bytes and rss_anon_bytes, exact figures that are named as the columns of pg_leakhunt_processes. By family, the parts are memory contexts that belong together; by site, call sites. A part is followed once it holds a megabyte: at most 16 kinds of contexts and 16 call sites, each until another holds twice as much. A NOTICE if the profile had no room for a part. There are at most 240 points. One is added with a sample or at a commit, if the last one is at least a second old. When there are 240, every other one is removed, and that distance doubles. Any other by is an ERROR. A WARNING and no rows if the pid is no process of this server, or one without a profile or not for the caller to see.';
+'What a process held over time, in bytes; by ''family'' (of contexts) or ''site'', of its largest parts. A wrong pid is a WARNING.';
 
 CREATE FUNCTION pg_leakhunt_history(
     target text,
@@ -201,7 +204,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_history'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_history(text, text) IS
-'The same of a dump, whose name pg_leakhunt_dumps has; members of pg_read_server_files may pass a path. A damaged file is an ERROR.';
+'What the process of a dump held over time, in bytes. A damaged file is an ERROR.';
 
 CREATE FUNCTION pg_leakhunt_ages(
     pid int,
@@ -224,7 +227,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_ages'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_ages(int) IS
-'Returns when the call sites of a process allocated what they hold, the largest site first: up to 8 equally long spans of time for each, since its first sample, the oldest first, without those in which it allocated nothing. Of what was allocated from allocated_from to allocated_until, total_bytes, the site still holds live_bytes (+/- error_bytes, a 95% bound that takes the chunks of a site to be of like sizes); survival is live_bytes / total_bytes; all of it is older than older_than. All bytes are estimates from samples, as in pg_leakhunt_report, and exact at sample_interval 1. A time is good to 2 seconds; what realloc has moved or resized counts as allocated then. Call sites that hold nothing have no rows. A WARNING and no rows if the pid is no process of this server, or one without a profile or not for the caller to see.';
+'When the call sites of a process allocated what they hold; estimates, in bytes. A wrong pid is a WARNING.';
 
 CREATE FUNCTION pg_leakhunt_ages(
     target text,
@@ -247,7 +250,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_ages'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_ages(text) IS
-'The same of a dump, whose name pg_leakhunt_dumps has; members of pg_read_server_files may pass a path. A damaged file is an ERROR.';
+'When the call sites of a dump allocated what they held; estimates, in bytes. A damaged file is an ERROR.';
 
 CREATE FUNCTION pg_leakhunt_proof(
     pid int,
@@ -274,7 +277,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_proof'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_proof(int, bool) IS
-'Proves by pointers which memory of a process is lost, and who holds the rest. A chunk is lost if no variable, no stack, no register and no chunk that can be reached points to it. No code can use it or free it then. Rows are of call sites that have live samples, and of kinds of chunks in contexts of one name. Both are of the same memory, so do not add them up. The largest loss comes first. The process forks a child at its next check for interrupts, and goes on at once. The child looks at a copy of its memory, for up to 3 seconds of a processor per GB. What it does not understand holds what it points to: so a chunk that is said to be lost is lost, and one that is held may be forgotten all the same. Chunks of kinds are counted. Those of call sites are estimates, and exact at sample_interval 1. A WARNING and no rows where the process does not answer, cannot fork, or is not for the caller to see. With redact, no content of chunks is shown.';
+'Proves which memory of a process nothing points to, and who holds the rest; in bytes. It forks that process. A wrong pid is a WARNING.';
 
 CREATE FUNCTION pg_leakhunt_proof(
     target text,
@@ -301,7 +304,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_proof'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_proof(text, bool) IS
-'The same of a dump, whose name pg_leakhunt_dumps has. Members of pg_read_server_files may pass a path. Nothing is proven now: the rows are those of the last proof of its process before the dump. A WARNING and no rows where it has none. A damaged file is an ERROR.';
+'The last proof of the process before the dump; in bytes. A dump without one is a WARNING, a damaged file an ERROR.';
 
 CREATE FUNCTION _pg_leakhunt_symbols(
     -- columns/symbols.def
@@ -323,7 +326,7 @@ CREATE VIEW pg_leakhunt_symbols AS
     ORDER BY path, build_id;
 
 COMMENT ON VIEW pg_leakhunt_symbols IS
-'One row per executable or library that appears in a stack: what there is to name its functions.';
+'where names of functions come from';
 -- columns/symbols.def
 COMMENT ON COLUMN pg_leakhunt_symbols.path IS
 'file that the binary was loaded from';
@@ -371,7 +374,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_report'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_report(int, bool) IS
-'Returns the rows of pg_leakhunt_report for one process, without reading the others, the most live bytes first. Without stacks it is much faster, and site, stack and stack_id are null. A WARNING and no rows if the pid is no process of this server, or one without a profile or not for the caller to see.';
+'What each call site of a process holds; estimates, in bytes. Without stacks it is faster. A wrong pid is a WARNING.';
 
 CREATE FUNCTION pg_leakhunt_report(
     target text,
@@ -404,14 +407,14 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_report'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_report(text, bool) IS
-'The same of a dump, whose name pg_leakhunt_dumps has, or of all processes that the caller may see together, if the target is ''all''. Members of pg_read_server_files may pass a path. A damaged file is an ERROR. A dump that the process wrote itself, at its exit or when it had grown, has no growth.';
+'What each call site held in a dump, or holds in ''all'' processes; estimates, in bytes. A damaged file is an ERROR.';
 
 CREATE VIEW pg_leakhunt_report AS
     SELECT * FROM pg_leakhunt_report('all')
     ORDER BY live_bytes DESC;
 
 COMMENT ON VIEW pg_leakhunt_report IS
-'One row per process and call site, the one with the most live bytes first. A call site is a stack in a memory context while a statement was running. All figures are estimates from samples, and exact at sample_interval 1. What a process allocated before its sampling began is not here: see pg_leakhunt_sampling.unsampled_bytes. For one process, pg_leakhunt_report(pid) is faster.';
+'memory per call site; estimate, in bytes';
 -- columns/report.def
 COMMENT ON COLUMN pg_leakhunt_report.pid IS
 'process id';
@@ -483,7 +486,7 @@ CREATE VIEW pg_leakhunt_contexts AS
     ORDER BY greatest(live_bytes, context_bytes) DESC;
 
 COMMENT ON VIEW pg_leakhunt_contexts IS
-'One row per process, memory context name and lifetime, the largest by context_bytes or live_bytes first; [malloc] is what was allocated with malloc, outside of contexts.';
+'memory per kind of context, in bytes';
 -- columns/contexts.def
 COMMENT ON COLUMN pg_leakhunt_contexts.pid IS
 'process id';
@@ -512,6 +515,40 @@ COMMENT ON COLUMN pg_leakhunt_contexts.examples IS
 -- Verdicts
 --
 
+CREATE FUNCTION _pg_leakhunt(
+    -- columns/pg_leakhunt.def
+    OUT pid int,
+    OUT verdict text,
+    OUT size text,
+    OUT what text,
+    OUT who text,
+    OUT next_step text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_leakhunt_overview'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION _pg_leakhunt() IS
+'Returns the rows of the view pg_leakhunt, in its order.';
+
+CREATE VIEW pg_leakhunt AS
+    SELECT * FROM _pg_leakhunt();
+
+COMMENT ON VIEW pg_leakhunt IS
+'who leaks, and what to do: begin here';
+-- columns/pg_leakhunt.def
+COMMENT ON COLUMN pg_leakhunt.pid IS
+'process id; of several processes, the one that holds most. Null where there is no finding';
+COMMENT ON COLUMN pg_leakhunt.verdict IS
+'as in pg_leakhunt_suspects; "none" where there is no finding';
+COMMENT ON COLUMN pg_leakhunt.size IS
+'what the verdict is about, of all these processes together, with its unit. An estimate for call sites. Null where there is no finding';
+COMMENT ON COLUMN pg_leakhunt.what IS
+'call site and context, kind of contexts or statement that has it, and the routine that allocates it, if there is one';
+COMMENT ON COLUMN pg_leakhunt.who IS
+'application, role, database, and the type if it is no client; how many processes have the same cause, and whether they have crashed. Where there is no finding, how many processes were judged';
+COMMENT ON COLUMN pg_leakhunt.next_step IS
+'what to do first, in that process; where some have no verdict yet, how to see more. Null if nothing is to be done';
+
 CREATE FUNCTION _pg_leakhunt_suspects(
     -- columns/suspects.def
     OUT pid int,
@@ -524,8 +561,10 @@ CREATE FUNCTION _pg_leakhunt_suspects(
     OUT application_name text,
     OUT username text,
     OUT database text,
-    OUT query text,
+    OUT backend_type text,
     OUT process_state text,
+    OUT next_step text,
+    OUT evidence text,
     OUT growth_bytes bigint,
     OUT since timestamptz,
     OUT lost_bytes bigint,
@@ -534,9 +573,8 @@ CREATE FUNCTION _pg_leakhunt_suspects(
     OUT survival float8,
     OUT transactions bigint,
     OUT query_id bigint,
-    OUT backend_type text,
-    OUT evidence text,
-    OUT stack text[])
+    OUT query text,
+    OUT stack text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_leakhunt_suspects'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
@@ -545,11 +583,11 @@ COMMENT ON FUNCTION _pg_leakhunt_suspects() IS
 'Returns the rows of the view pg_leakhunt_suspects, in no order.';
 
 CREATE VIEW pg_leakhunt_suspects AS
-    SELECT * FROM _pg_leakhunt_suspects()
+    SELECT * FROM _pg_leakhunt_suspects() s
     ORDER BY process_state = 'crashed', verdict = 'growing', bytes DESC, score DESC;
 
 COMMENT ON VIEW pg_leakhunt_suspects IS
-'One row per process and finding, the largest first, growing ones behind all others, and those of crashed processes last: a call site, over all statements together, memory contexts that belong together, the statement that runs, or what only the process as a whole shows. There is no row without the figures to support it, and none for what a pattern in pg_leakhunt_suppressions matches.';
+'all findings, the largest first, in bytes';
 -- columns/suspects.def
 COMMENT ON COLUMN pg_leakhunt_suspects.pid IS
 'process id';
@@ -571,10 +609,14 @@ COMMENT ON COLUMN pg_leakhunt_suspects.username IS
 'role that the process was authenticated as; null if none';
 COMMENT ON COLUMN pg_leakhunt_suspects.database IS
 'database that the process is connected to; null if none';
-COMMENT ON COLUMN pg_leakhunt_suspects.query IS
-'text of the statement for which most is held. Null where no statement was running, or it is not known; see Counts';
+COMMENT ON COLUMN pg_leakhunt_suspects.backend_type IS
+'as in pg_stat_activity, and "postmaster"';
 COMMENT ON COLUMN pg_leakhunt_suspects.process_state IS
 'state of the process, as in pg_leakhunt_processes: "live", "unpublished" or "crashed". Findings of crashed processes stay until the next start of the server';
+COMMENT ON COLUMN pg_leakhunt_suspects.next_step IS
+'what to do first, in lines of at most 60 characters; "evidence" has the rest. Null if nothing is to be done';
+COMMENT ON COLUMN pg_leakhunt_suspects.evidence IS
+'why the row is here, and what to do next, in lines of at most 60 characters; for "malloc" without a call site, also the libraries of the process that call it';
 COMMENT ON COLUMN pg_leakhunt_suspects.growth_bytes IS
 'growth of "bytes" since the baseline, an estimate; null without one. For "mapped", and "malloc" without a call site: since the start of the history, exact; in bytes';
 COMMENT ON COLUMN pg_leakhunt_suspects.since IS
@@ -591,12 +633,10 @@ COMMENT ON COLUMN pg_leakhunt_suspects.transactions IS
 'transactions in which the call site had samples; 1 in a process without transactions; null where there is no call site';
 COMMENT ON COLUMN pg_leakhunt_suspects.query_id IS
 'of the statement for which most is held; null where the server had computed none';
-COMMENT ON COLUMN pg_leakhunt_suspects.backend_type IS
-'as in pg_stat_activity, and "postmaster"';
-COMMENT ON COLUMN pg_leakhunt_suspects.evidence IS
-'why the row is here, and what to do next; for "malloc" without a call site, also the libraries of the process that call it';
+COMMENT ON COLUMN pg_leakhunt_suspects.query IS
+'text of the statement for which most is held, with further line breaks between words where a line has more than 60 characters. Null where no statement was running, or it is not known; see Counts';
 COMMENT ON COLUMN pg_leakhunt_suspects.stack IS
-'all frames, innermost first; null where there is no call site';
+'all frames, innermost first, one per line; null where there is no call site';
 
 CREATE FUNCTION pg_leakhunt_explain(
     pid int,
@@ -610,7 +650,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_explain'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_explain(int, text, bool) IS
-'Returns a paragraph on a process; with format json, an object for programs instead. A paragraph says who it is, how large it is and of what, since when it grows and by what, the verdict of pg_leakhunt_suspects or why there is none, and the next step. All its figures are those of the views: what samples stand for has its 95% bound behind it, as (+/- 12 MB), what was counted says when. A WARNING and no rows if the pid is no process of this server, or one not for the caller to see. Another format is an ERROR. With redact, roles, databases and applications are letters, and statements have no literals.';
+'Tells in sentences what a process holds, the verdict or why there is none, and what to do. Format ''json'' is for programs. A wrong pid is a WARNING.';
 
 CREATE FUNCTION pg_leakhunt_explain(
     target text DEFAULT 'all',
@@ -624,7 +664,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_explain'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_explain(text, text, bool) IS
-'The same of a dump, whose name pg_leakhunt_dumps has. Of all, a paragraph on the server, with a null pid, and then on each process, the largest first; of four or more that are alike only on the largest. With format json, an object of each process. Members of pg_read_server_files may pass a path. A damaged file is an ERROR.';
+'Tells the same of a dump, or of the server and its processes. Format ''json'' is for programs. A damaged file is an ERROR.';
 
 CREATE FUNCTION pg_leakhunt_explain_contexts(
     statistics text,
@@ -635,7 +675,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_explain_contexts'
 LANGUAGE C CALLED ON NULL INPUT STABLE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_explain_contexts(text, text, bool) IS
-'Explains a text: statistics of memory contexts as any server from 9.6 on writes them (after "out of memory", by pg_log_backend_memory_contexts, by MemoryContextStats in gdb), rows of pg_backend_memory_contexts, messages of a log about memory, and the kernel''s report when it has killed a process. The text may be a whole log, in any form, or a part of it that somebody has pasted. Returns how much each process had, for what, what bounds that and what helps, what has grown between statistics of one process, what each message means, and what the text leaves open. Null if the text is null. With format json, an object for programs. With redact, statements have no literals.';
+'Explains a log, or a part of one: statistics of memory contexts, messages about memory, the kernel''s report of a kill. Null if the text is null.';
 
 CREATE FUNCTION pg_leakhunt_memory(
     control_group text DEFAULT NULL,
@@ -653,7 +693,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_memory'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_memory(text) IS
-'Returns what the memory consists of that the server''s control group uses, or the machine, where none counts it: page cache, shared buffers, dynamic segments by owner, profiles, page tables, private memory by type of process and by what it is for, and then its limits. Parts of a row add up to it; what is not known is a row. Processes that have a profile count their memory for it; it waits for them for 2 s at most. With control_group, a name as in /proc/PID/cgroup, that of another group that the server''s files show. An ERROR for roles without privileges of pg_read_all_stats.';
+'What the memory of the server''s control group, or of the machine, consists of, in bytes. An ERROR without privileges of pg_read_all_stats.';
 
 CREATE FUNCTION _pg_leakhunt_metrics(
     -- columns/metrics.def
@@ -676,7 +716,7 @@ CREATE VIEW pg_leakhunt_metrics AS
     SELECT * FROM _pg_leakhunt_metrics();
 
 COMMENT ON VIEW pg_leakhunt_metrics IS
-'Figures for engines that store them every few seconds, one per row: of the server, per backend type, of the ten statements with the highest peaks, and of the ten worst suspects, those of several processes that are called alike in one. It takes no longer than some 20 ms with a thousand sessions: processes are judged until 15 ms are over, the largest first (processes_unjudged has the others). Where a suspect has functions that this session has not looked up yet, their names are waited for, up to 200 ms in all; those that take longer are module+offset until a later call, as symbols are read between two calls. Where there are patterns in pg_leakhunt_suppressions, such a suspect is left to that call.';
+'figures for monitoring, one per row';
 -- columns/metrics.def
 COMMENT ON COLUMN pg_leakhunt_metrics.name IS
 'what the value is, see Metrics';
@@ -715,7 +755,7 @@ CREATE VIEW pg_leakhunt_suppressed AS
     ORDER BY live_bytes DESC, pattern;
 
 COMMENT ON VIEW pg_leakhunt_suppressed IS
-'One row per row of pg_leakhunt_suppressions: what it matches now.';
+'what each suppression matches now';
 -- columns/suppressed.def
 COMMENT ON COLUMN pg_leakhunt_suppressed.pattern IS
 'as in pg_leakhunt_suppressions';
@@ -752,7 +792,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_check'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION pg_leakhunt_check(text, int, int, text) IS
-'Runs the statement warmup + iterations times in this session and transaction, and returns the call sites at which memory of session-long contexts, and of malloc where that is tracked, stays behind each time: bytes and chunks per iteration, exact figures, the most bytes first. Contexts that stay behind without a call site in them are returned as [memory contexts]; a NOTICE says by how much malloc grew that no row is about. The column "proof" says why: "lost" where nothing points to the memory any more, as a proof before the iterations and one after them show; "grows" where it is held by something and becomes more in each half. With one iteration only what is lost is found. No row means no leak. What the statement does stays done; if there is growth to confirm, it runs as many times more, each in a subtransaction that is rolled back. Errors of the statement end the check, unless "fail" says that it is to fail. With "statement", each execution is in a subtransaction that is rolled back, whether it raises an error or not. With "each", each of the statement''s allocations in memory contexts fails once, outside of critical sections (the first 1,000, then at growing distances): each row is what stays after such a failure beyond what the statement leaves in any case, per failure; "failures" is at how many of these allocations, failing_allocation the number of the first, and failing_site its call site. A fault that a failed allocation uncovers may crash the server: pg_leakhunt.check_trace logs the allocation before. Only superusers may call it, and roles that EXECUTE is granted to.';
+'Runs a statement again and again, and returns what it leaks each time, in bytes; no row means no leak. What the statement does stays done. Errors of the statement are ERRORs.';
 
 CREATE FUNCTION pg_leakhunt_explain_analyze(
     query text,
@@ -762,7 +802,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_explain_analyze'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION pg_leakhunt_explain_analyze(text, text) IS
-'Runs the statement once, as EXPLAIN (ANALYZE) does, and returns what that prints, with what each node of the plan held: its own highest amount, what it held at the statement''s peak, how many times that is what work_mem allows, and the context and site that held most. Options are further ones of EXPLAIN, separated by commas, such as FORMAT JSON. From PostgreSQL 18 on, EXPLAIN (ANALYZE, LEAKHUNT) prints the same. What the statement does stays done. Only superusers may call it, and roles that EXECUTE is granted to.';
+'Runs a statement as EXPLAIN (ANALYZE) does, and shows what each node of its plan held. What the statement does stays done.';
 
 CREATE FUNCTION pg_leakhunt_estimate(
     query text,
@@ -781,7 +821,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_estimate'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION pg_leakhunt_estimate(text) IS
-'Plans the statement, as EXPLAIN does, and returns what it would take, without running it. The first row is the most that settings allow: the sum of all nodes in all processes, of shared memory, and of what planning took. Then come the median and the highest of the calls of this statement that have been seen, what dynamic shared memory must have for parallel queries and whether /dev/shm has it, and each node of the plan with what limits it. What no setting limits is "not known": aggregates such as array_agg, functions that run statements of their own, hashed subplans, foreign tables. Parameters such as $1 may stand in the statement: it is planned without their values. The caller needs the privileges that EXPLAIN takes; tables stay locked until the transaction ends.';
+'What a statement would take, without running it, in bytes: what settings allow, and what its calls have taken.';
 
 --
 -- What statements took
@@ -822,7 +862,7 @@ CREATE VIEW pg_leakhunt_statements AS
     ORDER BY max_peak_bytes DESC;
 
 COMMENT ON VIEW pg_leakhunt_statements IS
-'One row per statement, database and role, the highest peak first: what its calls took, in all sessions, ended ones included. The peak of a call is the most that its process held while it ran, less what the process held at its first sample. Peaks of parallel workers are added to that of their leader. Calls whose peak is below pg_leakhunt.statement_min_bytes are not counted.';
+'peaks of statements; estimate, in bytes';
 -- columns/statements.def
 COMMENT ON COLUMN pg_leakhunt_statements.query_id IS
 'as in pg_stat_statements; null where the server had computed none';
@@ -876,7 +916,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_statements_reset'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_statements_reset(oid, oid, bigint) IS
-'Forgets the statements of that role, database and query id in pg_leakhunt_statements. 0 stands for all.';
+'Forgets statements of pg_leakhunt_statements; 0 stands for all.';
 
 --
 -- How many connections there may be
@@ -920,7 +960,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_capacity'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_capacity(interval) IS
-'Returns what sessions grow to, what their statements take together, and how many connections this host bears so, as the keeper has seen: a row for all sessions, for members of pg_read_all_stats, and one for each kind, which is a role with an application. What sessions have is the mean at the age at which they have most. What statements take is of one moment: peaks are not added up. All of it is an estimate, with its errors in connections_low and connections_high, and is null where too little was seen. saved_bytes is what a max lifetime of connections of that length would save. It outlives restarts and crashes of the server.';
+'How many connections this host bears, and what sessions grow to; estimates, in bytes, null where too little was seen.';
 
 CREATE FUNCTION pg_leakhunt_capacity_reset()
 RETURNS void
@@ -928,7 +968,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_capacity_reset'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_capacity_reset() IS
-'Has the keeper forget what it has seen of sessions, so that pg_leakhunt_capacity begins anew, as after a deployment.';
+'Forgets what pg_leakhunt_capacity has seen, as after a deployment.';
 
 --
 -- What acts on processes
@@ -944,7 +984,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_start'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_start(int, bigint, text, interval) IS
-'Samples a process from its next megabyte of allocations on, every sample_interval bytes on average, and keeps the samples in contexts of that scope; null means as its settings say. This holds until the next start or stop, or, with a duration, until that is over, when it is as it was before. Returns false, after a WARNING, if the pid is no process of this server or has not loaded pg_leakhunt. A null pid is an ERROR.';
+'Samples a process once in sample_interval bytes, on average; null means as its settings say. False, after a WARNING, if it has not loaded pg_leakhunt. A null pid is an ERROR.';
 
 CREATE FUNCTION pg_leakhunt_start(
     pid int,
@@ -956,7 +996,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_start'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_start(int, text, text, interval) IS
-'The same, with the interval as the setting takes it, such as ''32kB''.';
+'The same, with a unit, such as ''32kB''.';
 
 CREATE FUNCTION pg_leakhunt_stop(pid int)
 RETURNS bool
@@ -964,7 +1004,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_stop'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_stop(int) IS
-'Takes no more samples of a process from its next megabyte of allocations on. The samples that it has are still dropped when their chunks are freed. Otherwise it is like pg_leakhunt_start.';
+'Takes no more samples of a process. False, after a WARNING, if it has not loaded pg_leakhunt. A null pid is an ERROR.';
 
 CREATE FUNCTION pg_leakhunt_trim(pid int)
 RETURNS bigint
@@ -972,7 +1012,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_trim'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_trim(int) IS
-'Has a process give back to the kernel what glibc''s malloc keeps although it was freed, and returns by how many bytes its private memory (RssAnon) has become smaller. An idle process does this at once, others when their transaction ends: null, after a NOTICE, if that takes more than 5 seconds. Null, after a WARNING, if the pid is no process of this server, has not loaded pg_leakhunt, or runs no transactions. A null pid, and a malloc that is not glibc''s, are an ERROR.';
+'Has a process give freed memory back to the kernel; returns how much it did, in bytes. Null, after a NOTICE or WARNING, if it did not. A null pid is an ERROR.';
 
 CREATE FUNCTION _pg_leakhunt_reset_caches()
 RETURNS void
@@ -980,7 +1020,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_reset_caches'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION _pg_leakhunt_reset_caches() IS
-'Empties the caches that this session has of the system catalogs, and calls the invalidation callbacks of extensions, as PostgreSQL does in a session that has missed invalidation messages. What the session holds after that is no cache of these, so that two such times can be compared.';
+'Empties this session''s caches of the catalogs; for pg_leakhunt_regress.';
 
 CREATE FUNCTION pg_leakhunt_start_all(
     sample_interval bigint DEFAULT NULL,
@@ -991,7 +1031,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_start_all'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_start_all(bigint, text, interval) IS
-'Samples all processes, those that start later included, as pg_leakhunt_start does one. Of this and a request to a single process the later one counts.';
+'Samples all processes, also those that start later, once in sample_interval bytes, on average; null means as their settings say.';
 
 CREATE FUNCTION pg_leakhunt_start_all(
     sample_interval text,
@@ -1002,7 +1042,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_start_all'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_start_all(text, text, interval) IS
-'The same, with the interval as the setting takes it, such as ''32kB''.';
+'The same, with a unit, such as ''32kB''.';
 
 CREATE FUNCTION pg_leakhunt_stop_all()
 RETURNS void
@@ -1010,7 +1050,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_stop_all'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_stop_all() IS
-'Takes no more samples of any process, as pg_leakhunt_stop does of one.';
+'Takes no more samples of any process.';
 
 CREATE FUNCTION pg_leakhunt_reset_all()
 RETURNS void
@@ -1018,7 +1058,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_reset_all'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_reset_all() IS
-'Takes back every start and stop, of single processes and of all: each samples as its settings say.';
+'Takes back every start and stop: each process samples as its settings say.';
 
 CREATE FUNCTION pg_leakhunt_baseline(pid int)
 RETURNS int
@@ -1026,7 +1066,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_baseline'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_baseline(int) IS
-'Counts growth_bytes and growth_count of a process from now on. Returns 1; or 0, after a WARNING, if the pid is no process of this server or has not loaded pg_leakhunt. A null pid is an ERROR.';
+'Counts growth of a process from now on. Returns 1; or 0, after a WARNING, for a wrong pid. A null pid is an ERROR.';
 
 CREATE FUNCTION pg_leakhunt_baseline_all()
 RETURNS int
@@ -1034,7 +1074,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_baseline_all'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_baseline_all() IS
-'Counts growth_bytes and growth_count of all processes that the caller may see from now on. Returns the number of those that have a profile.';
+'Counts growth of all processes that the caller may see from now on, and returns their number.';
 
 --
 -- Dumps
@@ -1046,7 +1086,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_dump'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_dump(int, bool) IS
-'Writes what a process holds to a dump file in pg_leakhunt.dump_directory, without the help of the process, and returns the name of the file. A symbolized dump has the names of all functions, so that no binary is needed to read it. Null, after a WARNING, if the pid is no process of this server, or one without a profile or not for the caller to see.';
+'Writes what a process holds to a dump file, and returns its name. Null, after a WARNING, for a wrong pid.';
 
 CREATE FUNCTION _pg_leakhunt_dumps(
     -- columns/dumps.def
@@ -1069,14 +1109,14 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_dumps'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION _pg_leakhunt_dumps() IS
-'Returns the rows of the view pg_leakhunt_dumps, from the header of each file. Members of pg_read_all_stats get a WARNING for a file that is no dump.';
+'Returns the rows of the view pg_leakhunt_dumps. A file that is no dump is a WARNING.';
 
 CREATE VIEW pg_leakhunt_dumps AS
     SELECT * FROM _pg_leakhunt_dumps()
     ORDER BY created_at DESC;
 
 COMMENT ON VIEW pg_leakhunt_dumps IS
-'One row per dump file, the newest first.';
+'dump files, the newest first';
 -- columns/dumps.def
 COMMENT ON COLUMN pg_leakhunt_dumps.file IS
 'name in pg_leakhunt.dump_directory, as the functions take it';
@@ -1113,7 +1153,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_dump_file'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION _pg_leakhunt_dump_file(text) IS
-'Returns the bytes of a dump file as they are, for those who have no shell on the server. The file is named as in pg_leakhunt_dumps. A file that is no dump, or damaged, or larger than the 1 GB of a value, is an ERROR.';
+'Returns the bytes of a dump file as they are. What is no whole dump, or larger than 1 GB, is an ERROR.';
 
 CREATE FUNCTION pg_leakhunt_heap(
     pid int,
@@ -1124,7 +1164,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_heap'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_heap(int, bool, bool) IS
-'Returns what a process holds as a text for jeprof and go tool pprof: bytes and chunks that are live, and that were ever allocated, by stack. If symbolized, it has the names of all functions for jeprof. A pid without a profile, or one that the caller may not see, is an ERROR. With redact, roles, databases and applications are letters, and statements have no literals.';
+'What a process holds, as a text for jeprof and go tool pprof. A wrong pid is a WARNING, and the result null.';
 
 CREATE FUNCTION pg_leakhunt_heap(
     target text,
@@ -1135,7 +1175,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_heap'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_heap(text, bool, bool) IS
-'The same of a dump, whose name pg_leakhunt_dumps has; members of pg_read_server_files may pass a path. A damaged file is an ERROR. With pg_leakhunt.dump_text on, the same text lies beside the dump, as a file whose name ends with heap.';
+'What a dump has, as a text for jeprof and go tool pprof. A damaged file is an ERROR.';
 
 CREATE FUNCTION pg_leakhunt_diff(
     older text,
@@ -1159,7 +1199,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_diff'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_diff(text, text) IS
-'Returns what each call site holds in two dump files, in bytes and chunks, and the difference, the largest growth first. The dumps may be of different processes, before and after a restart. Sites are compared by stack, context, lifetime and statement.';
+'What each call site held in two dumps, and the difference; estimates, in bytes. A damaged file is an ERROR.';
 
 --
 -- Tables, pictures and profiles for other tools: of a target, as it is, or its growth
@@ -1185,7 +1225,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_top'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_top(int, text, bool, text, bool) IS
-'Returns what a process holds, per function, function and line, module, context or routine, as sums_by says: the bytes and chunks that it has allocated itself (flat), and that it or what it calls have allocated (cum), the most flat bytes first. A function that is in a stack several times counts once. Percents are of all bytes, to two decimals, and null where these are not more than 0. With growth they are what it has gained since its baseline; with base, since that dump file; with peak what was held when the process held most, without numbers of chunks. A WARNING and no rows if the pid is no process of this server, or one without a profile or not for the caller to see.';
+'What a process holds per function, line, module, context or routine; estimates, in bytes. A wrong pid is a WARNING.';
 
 CREATE FUNCTION pg_leakhunt_top(
     target text,
@@ -1206,7 +1246,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_top'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_top(text, text, bool, text, bool) IS
-'The same of a dump, whose name pg_leakhunt_dumps has, or of all processes that the caller may see together, if the target is ''all''. Members of pg_read_server_files may pass a path. A damaged file is an ERROR. Of all processes, growth is what each has gained since its own baseline; processes without one are left out, which a NOTICE says. Their peaks were at different times: together they may never have held so much.';
+'The same of a dump, or of ''all'' processes together. A damaged file is an ERROR.';
 
 CREATE FUNCTION pg_leakhunt_folded(
     pid int,
@@ -1222,7 +1262,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_folded'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_folded(int, bool, text, bool, bool, bool, text, bool) IS
-'Returns the live bytes of a process as folded stacks, one per line, the outermost function first, for flame graph scripts and speedscope. With growth there are two figures, the bytes at its baseline and now; with base, the bytes in that dump file and now. With peak it is what was held when the process held most. With context or query, memory contexts or statements are the first levels. With frames => ''sql'', stacks are of functions in SQL and procedural languages only. A process without a profile is an ERROR. With redact, roles, databases and applications are letters, and statements have no literals.';
+'What a process holds as folded stacks, for flame graph scripts and speedscope; estimates, in bytes. A wrong pid is a WARNING, and the result null.';
 
 CREATE FUNCTION pg_leakhunt_folded(
     target text,
@@ -1238,7 +1278,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_folded'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_folded(text, bool, text, bool, bool, bool, text, bool) IS
-'The same of a dump, whose name pg_leakhunt_dumps has, or of all processes that the caller may see together, if the target is ''all''. Members of pg_read_server_files may pass a path. A damaged file is an ERROR. Of all processes, growth is what each has gained since its own baseline; processes without one are left out, which a NOTICE says. Their peaks were at different times: together they may never have held so much.';
+'The same of a dump, or of ''all'' processes together. A damaged file is an ERROR.';
 
 CREATE FUNCTION pg_leakhunt_flamegraph(
     pid int,
@@ -1254,7 +1294,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_flamegraph'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_flamegraph(int, bool, text, bool, bool, bool, text, bool) IS
-'Returns the live bytes of a process as a flame graph: an interactive SVG that needs nothing else. With growth it shows what has grown (red) and shrunk (blue) since its baseline; with base, since that dump file. With peak it is what was held when the process held most. With context or query, memory contexts or statements are the first levels. With frames => ''sql'', stacks are of functions in SQL and procedural languages only. A process without a profile is an ERROR. With redact, roles, databases and applications are letters, and statements have no literals.';
+'What a process holds as a flame graph, an SVG that needs nothing else. A wrong pid is a WARNING, and the result null.';
 
 CREATE FUNCTION pg_leakhunt_flamegraph(
     target text,
@@ -1270,7 +1310,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_flamegraph'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_flamegraph(text, bool, text, bool, bool, bool, text, bool) IS
-'The same of a dump, whose name pg_leakhunt_dumps has, or of all processes that the caller may see together, if the target is ''all''. Members of pg_read_server_files may pass a path. A damaged file is an ERROR. Of all processes, growth is what each has gained since its own baseline; processes without one are left out, which a NOTICE says. Their peaks were at different times: together they may never have held so much.';
+'The same of a dump, or of ''all'' processes together. A damaged file is an ERROR.';
 
 CREATE FUNCTION pg_leakhunt_pprof(
     pid int,
@@ -1289,7 +1329,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_pprof'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_pprof(int, bool, text, bool, text[], text[], bool, bool, int, int, bool) IS
-'Returns what a process has allocated and holds as a profile for go tool pprof and for programs that collect profiles: samples in chunks and bytes, one per stack and labels. The types are alloc (alloc_objects and alloc_space, since the process began), inuse (inuse_objects and inuse_space, held now) and peak (peak_space, held when the process held most); null is alloc and inuse. With growth it is inuse alone, what the process has gained since its baseline, which may be negative, and with base, what it has gained since that dump file; peak is the same as types => ''{peak}''. The labels, all of them texts, are memory_context, backend_type, lifetime, query_id, pid, database, user and application. Without symbolize there are addresses and build ids instead of names, for programs that look these up; without helpers, functions that allocate for their callers, such as lappend, are left out of the stacks. Beyond max_samples or max_bytes (of the result, at least 16384) the smallest samples are one, called [smaller sites], and a comment in the profile says how many they are. The server is always the first mapping; the period is the sampling interval, or that of the settings where nothing is sampled now. An unknown type or label, and a process without a profile, are an ERROR. With redact, roles, databases and applications are letters, and statements have no literals.';
+'What a process has allocated and holds, as a profile for go tool pprof; estimates, in bytes. Null, with a WARNING, for a wrong pid; an unknown type or label is an ERROR.';
 
 CREATE FUNCTION pg_leakhunt_pprof(
     target text,
@@ -1308,7 +1348,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_pprof'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_pprof(text, bool, text, bool, text[], text[], bool, bool, int, int, bool) IS
-'The same of a dump, whose name pg_leakhunt_dumps has, or of all processes that the caller may see together, if the target is ''all''. Members of pg_read_server_files may pass a path. A damaged file is an ERROR. Of all processes, growth is what each has gained since its own baseline; processes without one are left out, which a NOTICE says. Their peaks were at different times: together they may never have held so much. Processes are told apart by the labels: a stack that several share is one sample, unless their labels differ, as their pids do. If no process has a profile, the result is a profile without samples, after a WARNING: a program that collects profiles would take an ERROR for a server that is down.';
+'The same of a dump, or of ''all'' processes together. A damaged file is an ERROR.';
 
 --
 -- Pages
@@ -1322,7 +1362,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_page'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_page(int, bool) IS
-'Returns a page of HTML on a process, in one file that needs no network: what pg_leakhunt_explain says, and its memory over time, flame graphs, call sites and memory contexts, to look at in a browser, to send, to keep. All figures are those of the views, from one snapshot. It has at most 2 MB: of very many call sites, the smallest are one row. A pid without a profile, or one that the caller may not see, is an ERROR. With redact, roles, databases and applications are letters, and statements have no literals.';
+'A page of HTML on a process, in one file. A wrong pid is a WARNING, and the result null.';
 
 CREATE FUNCTION pg_leakhunt_page(
     target text DEFAULT 'all',
@@ -1332,7 +1372,7 @@ AS 'MODULE_PATHNAME', 'pg_leakhunt_page'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_leakhunt_page(text, bool) IS
-'The same of a dump, whose name pg_leakhunt_dumps has, as the process was then. Of all, a page on all processes that the caller may see: what pg_leakhunt_explain says of the server, the processes with their findings and their memory over time, the statements with the highest peaks, and the causes over all sessions; of very many processes, the words on the smallest are left out. Members of pg_read_server_files may pass a path. A damaged file is an ERROR.';
+'A page of HTML on a dump, or on the server. A damaged file is an ERROR.';
 
 --
 -- Privileges: rows are filtered by role, so that everybody may look; to sample
@@ -1350,7 +1390,7 @@ REVOKE ALL ON FUNCTION pg_leakhunt_start(int, bigint, text, interval),
     pg_leakhunt_check(text, int, int, text), pg_leakhunt_explain_analyze(text, text),
     pg_leakhunt_statements_reset(oid, oid, bigint), pg_leakhunt_capacity_reset() FROM PUBLIC;
 
-GRANT SELECT ON pg_leakhunt_processes, pg_leakhunt_sampling, pg_leakhunt_metrics, pg_leakhunt_report,
+GRANT SELECT ON pg_leakhunt, pg_leakhunt_processes, pg_leakhunt_sampling, pg_leakhunt_metrics, pg_leakhunt_report,
     pg_leakhunt_contexts, pg_leakhunt_suspects,
     pg_leakhunt_suppressions, pg_leakhunt_suppressed, pg_leakhunt_dumps,
     pg_leakhunt_symbols, pg_leakhunt_statements TO PUBLIC;

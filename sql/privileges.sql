@@ -25,6 +25,7 @@ UNION ALL SELECT 'sampling', count(*) > 0 FROM pg_leakhunt_sampling
 UNION ALL SELECT 'report', count(*) > 0 FROM pg_leakhunt_report
 UNION ALL SELECT 'contexts', count(*) > 0 FROM pg_leakhunt_contexts
 UNION ALL SELECT 'suspects', count(*) > 0 FROM pg_leakhunt_suspects
+UNION ALL SELECT 'pg_leakhunt', count(pid) > 0 FROM pg_leakhunt
 UNION ALL SELECT 'suppressed', sum(sites) > 0 FROM pg_leakhunt_suppressed
 UNION ALL SELECT 'symbols', count(*) > 0 FROM pg_leakhunt_symbols
 UNION ALL SELECT 'dumps', count(*) > 0 FROM pg_leakhunt_dumps

@@ -3,6 +3,7 @@ SET client_min_messages = warning;
 CREATE EXTENSION pg_leakhunt;
 SET pg_leakhunt.sample_interval = 1;
 
+\d pg_leakhunt
 \d pg_leakhunt_processes
 \d pg_leakhunt_sampling
 \d pg_leakhunt_report
@@ -13,7 +14,15 @@ SET pg_leakhunt.sample_interval = 1;
 \d pg_leakhunt_statements
 
 -- the largest suspects come first, and what may be no fault behind all others
-SELECT regexp_replace(substring(pg_get_viewdef('pg_leakhunt_suspects') FROM 'ORDER BY.*'), '_pg_leakhunt_suspects\.', '', 'g') AS suspects_come;
+SELECT regexp_replace(substring(pg_get_viewdef('pg_leakhunt_suspects') FROM 'ORDER BY.*'), '\ms\.', '', 'g') AS suspects_come;
+
+-- comments are short enough for psql: of a view, beside what \dv+ shows of it
+SELECT max(length(obj_description(oid, 'pg_class'))) FILTER (WHERE relkind = 'v') <= 42 AS views,
+    max(length(obj_description(oid, 'pg_class'))) FILTER (WHERE relkind = 'r') <= 60 AS tables
+FROM pg_class WHERE relname ~ '^pg_leakhunt';
+SELECT p.oid::regprocedure, obj_description(p.oid, 'pg_proc')
+FROM pg_proc p
+WHERE p.proname ~ '^_?pg_leakhunt' AND length(obj_description(p.oid, 'pg_proc')) > 180;
 
 -- every view, column and function is explained
 SELECT c.relname, a.attname
@@ -98,7 +107,7 @@ SELECT count(*) FROM pg_leakhunt_top(NULL::int);
 SELECT pg_leakhunt_folded(NULL::int);
 SELECT pg_leakhunt_flamegraph(NULL::text);
 
--- what goes into a file is an error where there is nothing to show
+-- pictures and profiles of what is not there are null
 SELECT pg_leakhunt_folded(2147483647);
 SELECT pg_leakhunt_flamegraph(2147483647);
 SELECT pg_leakhunt_pprof(2147483647);

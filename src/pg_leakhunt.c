@@ -21,6 +21,7 @@
 #include "sampler/countdown.h"
 #include "sampler/malloc_hooks.h"
 #include "sampler/method_hooks.h"
+#include "sampler/method_registry.h"
 #include "stack/modules.h"
 #include "stack/unwind.h"
 #include "watch/keeper.h"
@@ -52,6 +53,8 @@ _PG_init(void)
 		plh_process_give_up(refusal);
 	else
 	{
+		plh_settings_show_methods(plh_method_registry_is_open() ? PLH_METHODS_REGISTERED :
+								  PLH_METHODS_PATCHED);
 		plh_process_watch_transactions();
 		plh_plan_watch_start();
 		plh_explained_query_start();

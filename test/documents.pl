@@ -16,7 +16,7 @@
 # A comment above a block, which readers do not see, says otherwise:
 #
 #   <!-- run: last -->           its first line is a command that is run after all other
-#                                blocks, and the rest is what it prints, to the first number
+#                                blocks, and the rest is what it prints
 #   <!-- run: printed by last -->    the block is more of what that prints
 #   <!-- run: into FILE -->      the block becomes that file
 #   <!-- run: output of VIEW --> the columns that the block shows are the view's
@@ -28,12 +28,16 @@
 # what the document shows by its columns, or by its words without numbers.  %instead is
 # what is run in the place of what a root does not have.
 #
+# With --first-answer, README alone is followed, from its first command to the first query,
+# which is asked again until it names the session that leaks; the time of each step is printed
+# (test/first_answer).
+#
 # It needs no module of Perl that a minimal Debian lacks.
 use strict;
 use warnings;
 
 use IO::Socket::INET;
-use POSIX '_exit';
+use POSIX qw(_exit sysconf _SC_CLK_TCK);
 
 my $source = '/tmp/pg_leakhunt';
 my $work = '/tmp/documents';
@@ -72,7 +76,7 @@ my @instead = (
 my @around = (
 	[ qr/pg_leakhunt_attach/ => sub { unload() }, sub { load() } ],
 	[ qr/systemctl enable --now (\S+)/ => sub { }, sub { start_unit($1) } ],
-	[ qr/pg_leakhunt_suspects/ => sub { growing_process() }, sub { } ],
+	[ qr/pg_leakhunt_suspects|FROM pg_leakhunt\b/ => sub { growing_process() }, sub { } ],
 	[ qr/^top / => sub { do_quietly("apt-get install -y -q --no-install-recommends procps") }, sub { } ],
 	[ qr/my_function\(42\)/ => sub { make_function() }, sub { } ],
 	[ qr/remember\(/ => sub { make_remember() }, sub { } ],
@@ -80,7 +84,7 @@ my @around = (
 	[ qr/ALTER DATABASE shop/ => sub { make_shop() }, sub { } ],
 	[ qr/FROM big a/ => sub { make_big() }, sub { } ],
 	[ qr/example\.com/ => sub { start_collector() }, sub { } ],
-	[ qr/^make demo$/ => sub { spare_build(); remember_server() }, sub { find_server_unchanged() } ],
+	[ qr/^make demo$/ => sub { chdir_to('dba', clone()); remember_server() }, sub { find_server_unchanged() } ],
 );
 
 # Where a command stands, and something about it.
@@ -538,6 +542,7 @@ sub shape_of
 	$text =~ s/\d[\d.,:-]*/9/g;
 	$text =~ s/\b9 [kMG]?B\b|\b9 bytes\b/9 B/g;
 	$text =~ s/^(?:[-+]{3,})$//;
+	$text =~ s/-{3,}/---/g;
 	$text =~ s/\s+/ /g;
 	$text =~ s/^ | $//g;
 	return $text;
@@ -560,7 +565,7 @@ sub compare
 	# an explanation is wrapped otherwise at each width
 	return if $command->{kind} eq 'sql';
 	# which sentences stand behind a figure differs from run to run
-	my $shape = $command->{last} || $command->{kind} eq 'printed' ? sub { shape_of($_[0] =~ s/\d.*//sr) } : \&shape_of;
+	my $shape = $command->{kind} eq 'printed' ? sub { shape_of($_[0] =~ s/\d.*//sr) } : \&shape_of;
 	my %printed = map { $shape->($_) => 1 } @printed;
 	my @missing = grep { !$printed{ $shape->($_) } } @shown;
 	say_failure($command, "It did not print what the document shows:\n" . join("\n", @missing) . "\nbut:\n$printed") if @missing;
@@ -684,13 +689,10 @@ sub load
 	restart();
 }
 
-# The demo need not build again, with -Werror, what README's make has built, if it has.
-sub spare_build
+# The tree that README's commands have made, if they have.
+sub clone
 {
-	return chdir_to('dba', $source) unless $version && -d '/home/dba/pg_leakhunt/src';
-	do_quietly("(/usr/lib/postgresql/$version/bin/pg_config; echo -Werror) | cksum >/home/dba/pg_leakhunt/src/.built_for");
-	do_quietly("chown dba: /home/dba/pg_leakhunt/src/.built_for");
-	chdir_to('dba', '/home/dba/pg_leakhunt');
+	return -d '/home/dba/pg_leakhunt/src' ? '/home/dba/pg_leakhunt' : $source;
 }
 
 # What a demo beside the user's own server on port 5432 may not change: its process, its
@@ -834,6 +836,73 @@ sub start_unit
 	do_quietly("$run >$work/$service.log 2>&1 & sleep 3; kill -0 \$! || { cat $work/$service.log; false; }");
 }
 
+#
+# From nothing to the first answer
+#
+
+# Prepares statements and deallocates none, as some applications do.
+sub leak_in_sql
+{
+	write_file("$work/leak", join '', map { "PREPARE item_$_ AS SELECT attname FROM pg_class c JOIN pg_attribute a ON attrelid = c.oid WHERE c.oid = $_;\n"
+			  . ($_ % 40 ? '' : "SELECT pg_sleep(0.05);\n") } 1 .. 40_000);
+	do_quietly("cd / && PGAPPNAME=shop setpriv --reuid postgres --regid postgres --init-groups psql -Xq -d postgres -o /dev/null -f $work/leak >/dev/null 2>&1 &");
+}
+
+# Ask as README does until the answer names the session.
+sub run_first_query
+{
+	my ($command) = @_;
+	my $printed;
+
+	leak_in_sql();
+	write_file("$work/statement", "$command->{text}\n");
+	for (1 .. 600)
+	{
+		(undef, $printed) = run_shell('dba', "psql -X -v ON_ERROR_STOP=1 -f $work/statement");
+		last if $printed =~ /contexts .*shop/s;
+		select undef, undef, undef, 0.2;
+	}
+	print $printed;
+	say_failure($command, 'It does not name the session that leaks.') if $printed !~ /contexts .*shop/s;
+}
+
+# Carry out a step, and print what it took: seconds by the clock, and of processors.
+sub timed
+{
+	my ($what, $step) = @_;
+	my @before = POSIX::times();
+
+	$step->();
+	my @after = POSIX::times();
+	# by the clock, and of all programs that have ended: the last two of five
+	my ($seconds, $cpu) = map { $_ / sysconf(_SC_CLK_TCK) } $after[0] - $before[0], $after[3] + $after[4] - $before[3] - $before[4];
+	printf "%6.1f s, %5.1f s of processors: %s\n", $seconds, $cpu, $what;
+	return ($seconds, $cpu);
+}
+
+# README's commands up to the first query.  Whoever has a new machine fetches the lists of
+# packages first.
+sub follow_readme
+{
+	my @steps = ([ 'apt-get update', sub { do_quietly('apt-get update -q') } ]);
+	my ($seconds, $cpu) = (0, 0);
+
+	for my $command (grep { $_->{kind} ne 'no' } commands_of('README.md'))
+	{
+		my $is_query = $command->{text} =~ /FROM pg_leakhunt\b/;
+
+		push @steps, [ $command->{text} =~ s/\n.*//sr, sub { $is_query ? run_first_query($command) : run_command($command) } ];
+		last if $is_query;
+	}
+	for (@steps)
+	{
+		my @took = timed(@$_);
+		$seconds += $took[0];
+		$cpu += $took[1];
+	}
+	printf "From nothing to the first answer: %.0f s, %.0f s of processors; within two minutes: %s\n", $seconds, $cpu, $seconds <= 120 ? 'yes' : 'no';
+}
+
 # Each file that the documents say is installed.
 sub check_installed
 {
@@ -864,6 +933,11 @@ mkdir $work;
 do_quietly('echo 127.0.0.1 localhost $(uname -n) >/etc/hosts');
 write_file('/etc/apt/apt.conf.d/documents', qq(APT::Get::Assume-Yes "true";\nDPkg::Options:: "--force-unsafe-io";\nDpkg::Use-Pty "false";\n));
 make_users();
+if (($ARGV[0] // '') eq '--first-answer')
+{
+	follow_readme();
+	exit($failures ? 1 : 0);
+}
 do_quietly('apt-get update -q');
 for my $document (@documents)
 {

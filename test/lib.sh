@@ -237,13 +237,27 @@ take_installed() {
 	copy_installation "$original"
 }
 
+# Remove objects that were built for another server, or with other options, as they cannot be
+# linked: the pg_config, the options, and what else make is told.
+forget_other_builds() {
+	local original="$1" built_for folder
+	shift
+
+	built_for=$(("$original"; echo "$@") | cksum)
+	[ "$(cat "$top/src/.built_for" 2>/dev/null)" != "$built_for" ] || return 0
+	for folder in . test/leaker test/faults bench/fixture; do
+		make -s -C "$top/$folder" PG_CONFIG="$original" clean >/dev/null
+	done
+	echo "$built_for" >"$top/src/.built_for"
+}
+
 # Build the module and the libraries of the tests, and install the module into a copy of
 # the server.  COPT are options of the compiler and the linker, CC is another compiler
 # than the server's, for the module alone: the tests know what functions of their
 # libraries the server's compiler inlines.  With INSTALLED, the module that the server
 # has is taken.
 build_and_install() {
-	local built_for copt="${COPT:--Werror}" original compiler=(${CC:+"CC=$CC"}) leaker_copt="${COPT:--Werror}"
+	local copt="${COPT:--Werror}" original compiler=(${CC:+"CC=$CC"}) leaker_copt="${COPT:--Werror}"
 
 	original=$(find_pg_config)
 	[ -n "$original" ] || fail "No pg_config of a server with its development files was found."
@@ -252,15 +266,7 @@ build_and_install() {
 	[[ ${CC:-} != *clang* ]] ||
 		copt="$copt -Wno-ignored-optimization-argument -Wno-unknown-warning-option -Wno-ignored-attributes"
 	echo "Building for $("$original" --version)${CC:+ with $CC}"
-	# Objects that were built for another server, or with other options, cannot be linked.
-	built_for=$(("$original"; echo "$copt" "${compiler[@]}") | cksum)
-	if [ "$(cat "$top/src/.built_for" 2>/dev/null)" != "$built_for" ]; then
-		make -s -C "$top" PG_CONFIG="$original" clean >/dev/null
-		make -s -C "$top/test/leaker" PG_CONFIG="$original" clean >/dev/null
-		make -s -C "$top/test/faults" PG_CONFIG="$original" clean >/dev/null
-		make -s -C "$top/bench/fixture" PG_CONFIG="$original" clean >/dev/null
-		echo "$built_for" >"$top/src/.built_for"
-	fi
+	forget_other_builds "$original" "$copt" "${compiler[@]}"
 	make -s -C "$top" -j2 PG_CONFIG="$original" COPT="$copt" "${compiler[@]}" all
 	make -s -C "$top/test/leaker" PG_CONFIG="$original" COPT="$leaker_copt" all
 	make -s -C "$top/test/faults" PG_CONFIG="$original" COPT=-Werror all
@@ -508,7 +514,7 @@ mount_small_disks() {
 	for test in $(grep -l SMALL_DISK "$@" || true); do
 		disk="$small_disks/$(basename "$test" .pl)"
 		mkdir -p "$disk"
-		"${as_root[@]}" mount -t tmpfs -o size=1m,mode=777 none "$disk" 2>/dev/null && continue
+		"${as_root[@]}" mount -t tmpfs -o size="${small_disk_size:-1m}",mode=777 none "$disk" 2>/dev/null && continue
 		skip "tests of a full disk, as no small file system could be mounted."
 		small_disks=""
 		return
@@ -581,7 +587,7 @@ prove_tests() {
 
 # The same where /dev/shm has no more than containers have.
 prove_in_small_shm() {
-	local small_shm=$((64 << 20))
+	local small_shm=${small_shm_bytes:-$((64 << 20))}
 	local enclosure=(unshare -m)
 
 	# in a chroot, / may be no mount of which that could be told to stay in here

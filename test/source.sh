@@ -10,31 +10,59 @@ pre_releases() {
 	apt-cache madison "postgresql-$1" | sed -nE 's/^[^|]*\| *([0-9]+~[a-z]+[0-9]+)-[^|]*\|.*/\1/p' | sort -Vru
 }
 
-# Unpack the newest source of a major version that the pool of Debian has into
-# $cache, unless there is one.  Sets $source and $release, as 17.11; returns
-# false where there is none.
-fetch_source() {
-	local major="$1" version uri pool name
+# Fetch a file by its path in the pool of Debian, such as h/hypopg/hypopg_1.4.2.orig.tar.gz,
+# into $cache; returns false where no mirror has it.
+fetch_from_pool() {
+	local uri pool
 
-	source=$(ls -d "$cache/postgresql-$major"{.,beta,rc}[0-9]* 2>/dev/null | sort -V | tail -n 1) || true
-	release=${source##*-}
-	[ -z "$source" ] || return 0
 	"${as_root[@]}" mkdir -p "$cache"
-	for version in $(seq -f "$major.%.0f" 30 -1 0) $(pre_releases "$major"); do
-		# as the pool's addresses have a ~
-		name="postgresql-${major}_${version/\~/%7e}.orig.tar.bz2"
-		for uri in $(apt-get indextargets --format '$(REPO_URI)' | sort -u); do
-			for pool in pool/main pool/updates/main; do
-				"${as_root[@]}" curl -sfL -o "$cache/$name" "${uri%/}/$pool/p/postgresql-$major/$name" || continue
-				"${as_root[@]}" tar xjf "$cache/$name" -C "$cache"
-				"${as_root[@]}" rm "$cache/$name"
-				release="${version/\~/}"
-				source="$cache/postgresql-$release"
-				return 0
-			done
+	for uri in $(apt-get indextargets --format '$(REPO_URI)' | sort -u); do
+		for pool in pool/main pool/updates/main; do
+			! "${as_root[@]}" curl -sfL -o "$cache/$(basename "$1")" "${uri%/}/$pool/$1" || return 0
 		done
 	done
 	return 1
+}
+
+# The newest source of a major version that is in $cache.  Sets $source and $release, as 17.11;
+# returns false where there is none.
+find_source() {
+	source=$(ls -d "$cache/postgresql-$1"{.,beta,rc}[0-9]* 2>/dev/null | sort -V | tail -n 1) || true
+	release=${source##*-}
+	[ -n "$source" ]
+}
+
+# Take the newest source of a major version from a clone of PostgreSQL's repository that
+# POSTGRES_GIT names into $cache: for sources that the pool has not.
+clone_source() {
+	local major="$1" cloned="$cache/postgresql.clone" version
+
+	[ -n "${POSTGRES_GIT:-}" ] || return 1
+	"${as_root[@]}" rm -rf "$cloned"
+	"${as_root[@]}" timeout 600 git clone -q --depth 1 --branch "REL_${major}_STABLE" "$POSTGRES_GIT" "$cloned" 2>/dev/null || return 1
+	version=$(sed -n 's/^AC_INIT(\[PostgreSQL\], \[\([^]]*\)\].*/\1/p' "$cloned/configure.ac")
+	"${as_root[@]}" rm -rf "$cloned/.git"
+	"${as_root[@]}" mv "$cloned" "$cache/postgresql-$version"
+	find_source "$major"
+}
+
+# Unpack the newest source of a major version that the pool of Debian has into
+# $cache, unless there is one; if it has none, take it from POSTGRES_GIT.
+# Sets $source and $release, as 17.11; returns false where there is none.
+fetch_source() {
+	local major="$1" version name
+
+	! find_source "$major" || return 0
+	for version in $(seq -f "$major.%.0f" 30 -1 0) $(pre_releases "$major"); do
+		# as the pool's addresses have a ~
+		name="postgresql-${major}_${version/\~/%7e}.orig.tar.bz2"
+		fetch_from_pool "p/postgresql-$major/$name" || continue
+		"${as_root[@]}" tar xjf "$cache/$name" -C "$cache"
+		"${as_root[@]}" rm "$cache/$name"
+		find_source "$major"
+		return
+	done
+	clone_source "$major"
 }
 
 # Build $source with the further configure options into
@@ -133,6 +161,37 @@ copy_server() {
 	server="$server-$1"
 	build="$build-copy"
 	"${as_root[@]}" rm "$server/.complete"
+}
+
+# A copy of a small server with a patch, which may come with a module of src/test/modules.
+# make takes a patched file from the tree in which the server was built, if it is there.
+build_patched_server() {
+	local name="$1" patch="$2" module="$3" clean_server clean_build file
+
+	build_small_server small --enable-debug
+	clean_server=$server clean_build=$build
+	server="$cache/server-$release-$name" build="$cache/build-$release-$name"
+	[ "$(cat "$server/.complete" 2>/dev/null)" != "$(cksum <"$patch")" ] || return 0
+	echo "Building PostgreSQL $release with $(basename "$patch"), once"
+	"${as_root[@]}" rm -rf "$server" "$build"
+	"${as_root[@]}" cp -a "$clean_server" "$server"
+	"${as_root[@]}" cp -a "$clean_build" "$build"
+	"${as_root[@]}" rm -f "$server/.complete"
+	for file in $(sed -n 's|^+++ b/||p' "$patch"); do
+		[ ! -e "$source/$file" ] || "${as_root[@]}" install -D -m 644 "$source/$file" "$build/$file"
+	done
+	"${as_root[@]}" patch -s -p1 -d "$build" <"$patch" || fail "$patch does not fit PostgreSQL $release."
+	"${as_root[@]}" bash -euc '
+		make -s -j"$(nproc)" -C "$1/src/backend"
+		install -m 755 "$1/src/backend/postgres" "$3/bin/postgres"
+		install -m 644 "$1"/src/include/utils/*.h "$("$3/bin/pg_config" --includedir-server)/utils"
+		cd "$1/src/test/modules/$2"
+		make -s all
+		install -m 755 "$2.so" "$("$3/bin/pg_config" --pkglibdir)"
+		install -m 644 "$2.control" "$2"--*.sql "$("$3/bin/pg_config" --sharedir)/extension"
+	' build "$build" "$module" "$server" >"$scratch/build.log" 2>&1 ||
+		{ tail -n 30 "$scratch/build.log" >&2; fail "The patched server could not be built."; }
+	cksum <"$patch" | "${as_root[@]}" tee "$server/.complete" >/dev/null
 }
 
 # Link the server of $build anew as no PIE, and install it into $server.  Its method

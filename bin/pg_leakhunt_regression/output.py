@@ -48,8 +48,9 @@ def sentences(result, with_core):
         lines += _of_finding(finding, result.source(), os.path.basename(result.path))
     of_core, of_user = result.left_out(with_core)
     if of_core:
-        lines.append(plural(of_core, "call site", "call sites") +
-                     " of what PostgreSQL itself keeps left out; --all lists them.")
+        lines.append("Not listed: " + plural(of_core, "call site", "call sites") +
+                     " at which PostgreSQL itself keeps memory, which is no leak of the"
+                     " extension; --all lists them.")
     if of_user:
         lines.append(plural(of_user, "call site", "call sites") + " suppressed.")
     return lines + result.notes + ([result.failure] if result.failure else [])

@@ -74,6 +74,15 @@ static const struct
 	{"findings", &plh_log_verdicts}
 };
 
+/* The GUC variable that says how methods were replaced, by a PlhMethodTables. */
+static int	method_tables_setting = PLH_METHODS_UNTOUCHED;
+static const struct config_enum_entry method_tables_options[] = {
+	{"untouched", PLH_METHODS_UNTOUCHED, false},
+	{"patched", PLH_METHODS_PATCHED, false},
+	{"registered", PLH_METHODS_REGISTERED, false},
+	{NULL, 0, false}
+};
+
 static const struct config_enum_entry scope_options[] = {
 	{"long_lived", PLH_SCOPE_LONG_LIVED, false},
 	{"all", PLH_SCOPE_ALL, false},
@@ -394,6 +403,13 @@ define_developer_settings(void)
 							&plh_keeper_interval, PLH_KEEPER_INTERVAL_MS, 10, 3600 * 1000,
 							PGC_SIGHUP, GUC_UNIT_MS | GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE,
 							NULL, NULL, NULL);
+	DefineCustomEnumVariable("pg_leakhunt.method_tables",
+							 "Shows how pg_leakhunt has replaced the methods of memory contexts.",
+							 "\"patched\": in the server's tables. \"registered\": by a function of the server's. \"untouched\": not at all, as pg_leakhunt is inactive.",
+							 &method_tables_setting, PLH_METHODS_UNTOUCHED, method_tables_options,
+							 PGC_INTERNAL,
+							 GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE | GUC_DISALLOW_IN_FILE,
+							 NULL, NULL, NULL);
 }
 
 /*
@@ -425,6 +441,14 @@ plh_settings_define(void (*on_change) (void), void (*on_enabled) (bool enabled))
 	strlcpy(plh_load_settings.dump_directory, dump_directory_setting,
 			sizeof(plh_load_settings.dump_directory));
 	loaded = fixed != PGC_POSTMASTER;
+}
+
+/* Show how the methods of memory contexts were replaced, in this process and those that it forks. */
+void
+plh_settings_show_methods(PlhMethodTables how)
+{
+	SetConfigOption("pg_leakhunt.method_tables", method_tables_options[how].name, PGC_INTERNAL,
+					PGC_S_DYNAMIC_DEFAULT);
 }
 
 /* Returns the name of a scope that users see.  The number comes from a profile and may be any. */

@@ -22,6 +22,14 @@ typedef enum PlhLimitAction
 	PLH_LIMIT_TERMINATE			/* a session that is idle ends */
 } PlhLimitAction;
 
+/* How the methods of memory contexts were replaced. */
+typedef enum PlhMethodTables
+{
+	PLH_METHODS_UNTOUCHED,
+	PLH_METHODS_PATCHED,
+	PLH_METHODS_REGISTERED		/* by a function of the server's */
+} PlhMethodTables;
+
 extern bool plh_enabled;
 extern int	plh_sample_interval;	/* bytes */
 extern int	plh_scope;			/* PlhScope */
@@ -73,4 +81,5 @@ typedef struct PlhLoadSettings
 extern PlhLoadSettings plh_load_settings;
 
 extern void plh_settings_define(void (*on_change) (void), void (*on_enabled) (bool enabled));
+extern void plh_settings_show_methods(PlhMethodTables how);
 extern const char *plh_settings_scope_name(uint32 scope);

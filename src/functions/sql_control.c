@@ -334,7 +334,10 @@ pg_leakhunt_baseline(PG_FUNCTION_ARGS)
 	if (!plh_server_processes_check(pid) || !plh_sql_access_check_loaded(pid))
 		PG_RETURN_INT32(0);
 	if (count.denied || !plh_sql_access_knows(pid))
-		plh_sql_source_deny_process(pid, ERROR);
+	{
+		plh_sql_source_deny_process(pid);
+		PG_RETURN_INT32(0);
+	}
 	if (count.found != NIL)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("could not take a baseline of process %d", pid),

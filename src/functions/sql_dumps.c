@@ -60,7 +60,7 @@ pg_leakhunt_dump(PG_FUNCTION_ARGS)
 	int			pid = plh_sql_source_pid(fcinfo, 2);
 
 	plh_crash_dumps_save_some(plh_sql_access_sees_all());
-	image = plh_sql_source_process(pid, WARNING);
+	image = plh_sql_source_process(pid);
 	if (image == NULL)
 		PG_RETURN_NULL();
 	extras.baseline = plh_baseline_file_read(plh_profile_directory_path(), image);
@@ -136,7 +136,9 @@ return_heap(FunctionCallInfo fcinfo)
 	PlhDumpExtras extras = {0};
 	const PlhDump *dump;
 
-	(void) plh_sql_source_profile(&profile, &target, ERROR);
+	plh_sql_source_check_target(&target);
+	if (!plh_sql_source_profile(&profile, &target))
+		PG_RETURN_NULL();
 	dump = profile.dump;
 	if (plh_sql_arguments_flag(fcinfo, 1) && profile.image->names == NULL)
 		add_names(profile.image, &extras);

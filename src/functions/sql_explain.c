@@ -347,7 +347,7 @@ explain_one(Explaining *explaining, int pid)
 	if (pid != 0)
 		plh_sql_explain_visit(explaining->sink.sees_all, pid, explain, explaining);
 	if (explaining->rows == NIL && plh_server_processes_check(pid) && !plh_sql_access_knows(pid))
-		plh_sql_source_deny_process(pid, WARNING);
+		plh_sql_source_deny_process(pid);
 }
 
 /* list_sort comparator: the largest process first. */

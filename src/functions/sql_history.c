@@ -163,7 +163,7 @@ pg_leakhunt_history(PG_FUNCTION_ARGS)
 	PlhRowSink	sink;
 
 	plh_sql_rows_start(fcinfo, &sink);
-	if (!plh_sql_source_profile(&profile, &target, WARNING))
+	if (!plh_sql_source_profile(&profile, &target))
 		return (Datum) 0;
 	if (by == NULL)
 		put_whole(profile.image->header, &sink);

@@ -17,6 +17,7 @@
 #include "page/page_html.h"
 #include "page/page_process.h"
 #include "page/page_server.h"
+#include "process/profile_directory.h"
 #include "reader/database_text.h"
 #include "reader/server_processes.h"
 
@@ -44,8 +45,51 @@ page_of(const char *title, const char *words, StringInfo json)
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(output.data, output.len));
 }
 
+/* What the page of a process without a profile is made with, and the page. */
+typedef struct Unprofiled
+{
+	MemoryContext memory;		/* that the page is in */
+	PlhSuppressions *suppressions;
+	Datum		page;			/* 0: there is none */
+} Unprofiled;
+
+/* PlhExplainedVisitor: make the page of a process that has no profile. */
+static void
+show_unprofiled(const PlhExplainedProcess *process, void *arg)
+{
+	Unprofiled *unprofiled = arg;
+	MemoryContext caller_context = MemoryContextSwitchTo(unprofiled->memory);
+	PlhExplanation *explanation;
+	StringInfoData json;
+
+	if (process->image == NULL)
+	{
+		explanation = explain(process, plh_symbols_open(), unprofiled->suppressions);
+		initStringInfo(&json);
+		plh_page_process_append_unprofiled(&json, process, explanation);
+		unprofiled->page = page_of(plh_page_process_unprofiled_title(process),
+								   explanation->text.text.data, &json);
+	}
+	MemoryContextSwitchTo(caller_context);
+}
+
+/* The page of a process that has kept too little for a profile; 0 if it has one, or is none. */
 static Datum
-page_of_one(FunctionCallInfo fcinfo, const PlhTarget *target)
+page_of_unprofiled(FunctionCallInfo fcinfo, int pid)
+{
+	Unprofiled	unprofiled = {.memory = CurrentMemoryContext};
+
+	if (plh_sql_source_publish_and_save() && pid > 0 && plh_sql_access_knows(pid) &&
+		plh_profile_reader_find(plh_profile_directory_path(), pid, true) == NULL)
+	{
+		unprofiled.suppressions = plh_sql_source_suppressions(fcinfo);
+		plh_sql_explain_visit(plh_sql_access_sees_all(), pid, show_unprofiled, &unprofiled);
+	}
+	return unprofiled.page;
+}
+
+static Datum
+page_of_profile(FunctionCallInfo fcinfo, const PlhTarget *target)
 {
 	PlhSourceProfile profile;
 	PlhExplainedProcess process;
@@ -53,7 +97,8 @@ page_of_one(FunctionCallInfo fcinfo, const PlhTarget *target)
 	const char *words;
 	StringInfoData json;
 
-	(void) plh_sql_source_profile(&profile, target, ERROR);
+	if (!plh_sql_source_profile(&profile, target))
+		PG_RETURN_NULL();
 	if (profile.dump != NULL)
 		source.file = plh_stack_text_base_name(target->file);
 	process = profile.dump == NULL ? plh_sql_explain_profiled(profile.image) :
@@ -65,6 +110,16 @@ page_of_one(FunctionCallInfo fcinfo, const PlhTarget *target)
 	initStringInfo(&json);
 	plh_page_process_append(&json, &source, plh_page_html_room(words));
 	return page_of(plh_page_process_title(&source), words, &json);
+}
+
+static Datum
+page_of_one(FunctionCallInfo fcinfo, const PlhTarget *target)
+{
+	Datum		page;
+
+	plh_sql_source_check_target(target);
+	page = target->file != NULL ? (Datum) 0 : page_of_unprofiled(fcinfo, target->pid);
+	return page != 0 ? page : page_of_profile(fcinfo, target);
 }
 
 /* What processes are explained with, and the page that they are added to. */

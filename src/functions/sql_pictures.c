@@ -104,7 +104,7 @@ wants_routines(FunctionCallInfo fcinfo, int number)
 	return strcmp(name, "sql") == 0;
 }
 
-/* The text of what the arguments name, whose result goes into a file. */
+/* The text of what the arguments name. */
 static Datum
 return_text(FunctionCallInfo fcinfo, AppendList append)
 {
@@ -114,9 +114,11 @@ return_text(FunctionCallInfo fcinfo, AppendList append)
 	StringInfoData output;
 
 	source.queries = plh_sql_arguments_flag(fcinfo, 5);
-	source.required = true;
+	plh_sql_source_check_target(&source.target);
 	initStringInfo(&output);
 	list = plh_sql_source_sites(&source);
+	if (list == NULL)
+		PG_RETURN_NULL();
 	if (only_routines)
 		plh_site_list_keep_routines(list);
 	append(&output, list, plh_sql_arguments_flag(fcinfo, 4), source.queries);
@@ -235,6 +237,7 @@ return_profile(FunctionCallInfo fcinfo)
 {
 	PlhSource	source = plh_sql_source_of_arguments(fcinfo, ARGUMENTS, GROWTH);
 	PlhPprofOptions options;
+	PlhSiteList *list;
 	StringInfoData output;
 
 	get_options(&options, fcinfo, &source);
@@ -243,10 +246,13 @@ return_profile(FunctionCallInfo fcinfo)
 	source.peak = (options.types & PLH_PPROF_PEAK) != 0;
 	source.keeps_values = true;
 	source.unnamed = !options.symbolize && options.helpers;
-	source.required = true;
 	source.may_be_empty = source.target.all;
+	plh_sql_source_check_target(&source.target);
+	list = plh_sql_source_sites(&source);
+	if (list == NULL)
+		PG_RETURN_NULL();
 	initStringInfo(&output);
-	plh_pprof_append(&output, plh_sql_source_sites(&source), &options);
+	plh_pprof_append(&output, list, &options);
 	PG_RETURN_BYTEA_P((bytea *) cstring_to_text_with_len(output.data, output.len));
 }
 

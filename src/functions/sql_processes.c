@@ -41,6 +41,7 @@ typedef struct ShownProcess
 	const char *state;
 	Oid			role;			/* InvalidOid: none, as the next */
 	Oid			database;
+	const char *application_name;	/* NULL: it has set none */
 	TimestampTz started_at;		/* 0: not known */
 	bool		heeds_requests; /* it lives, and has loaded pg_leakhunt */
 } ShownProcess;
@@ -122,6 +123,7 @@ put_profiled(const PlhProfileImage *image, ProcessRows *rows)
 		.state = plh_sql_rows_state(image),
 		.role = header->role_oid,
 		.database = header->database_oid,
+		.application_name = plh_sql_rows_application(image),
 		.started_at = header->started_at,
 		.heeds_requests = image->alive
 	};
@@ -163,6 +165,7 @@ put_unprofiled(int pid, ProcessRows *rows)
 		loaded == PLH_NOT_LOADED ? "not loaded" : NULL,
 		.role = found.role_oid,
 		.database = found.database_oid,
+		.application_name = plh_sql_rows_active_application(&found),
 		.started_at = found.started_at,
 		.heeds_requests = loaded == PLH_LOADED
 	};

@@ -133,7 +133,7 @@ prove_process(PlhSourceProfile *profile, const PlhTarget *target, const PlhBegun
 	const PlhProof *proof = plh_sql_prove(profile->image, begun);
 
 	/* of the moment of the proof, or just after it */
-	return proof != NULL && plh_sql_source_profile(profile, target, WARNING) ? proof : NULL;
+	return proof != NULL && plh_sql_source_profile(profile, target) ? proof : NULL;
 }
 
 /* What a dump has of it; NULL, after a WARNING, where it has nothing that was proven. */
@@ -176,7 +176,7 @@ show_proof(FunctionCallInfo fcinfo)
 	if (target.pid > 0 && plh_process_refusal() == NULL &&
 		!plh_sql_prove_introduce(target.pid, &begun))
 		return (Datum) 0;
-	if (!plh_sql_source_profile(&profile, &target, WARNING))
+	if (!plh_sql_source_profile(&profile, &target))
 		return (Datum) 0;
 	proof = profile.dump != NULL ? proof_of_dump(profile.image) :
 		prove_process(&profile, &target, &begun);

@@ -84,6 +84,27 @@ plh_sql_rows_backend_type(const PlhProfileImage *image)
 	return plh_sql_rows_foreign(plh_profile_image_backend_type(image), image->header->encoding);
 }
 
+/* Returns the application of a process; NULL where it has set none. */
+const char *
+plh_sql_rows_active_application(const PlhServerActivity *activity)
+{
+	const char *name = activity->application_name;
+
+	return name == NULL || name[0] == '\0' ? NULL : name;
+}
+
+/* Returns that of a process that has a profile: the last one, if it is gone. */
+const char *
+plh_sql_rows_application(const PlhProfileImage *image)
+{
+	const PlhProfileHeader *header = image->header;
+	PlhServerActivity activity;
+
+	return image->alive && plh_server_activity_find(header->pid, &activity) ?
+		plh_sql_rows_active_application(&activity) :
+		plh_sql_rows_foreign(header->application_name, header->encoding);
+}
+
 /*
  * Returns the type of a process without a profile, of which the server's statistics know that, or
  * nothing (NULL), as of the postmaster and the keeper.

@@ -79,6 +79,8 @@ extern void plh_sql_rows_put_timestamptz(PlhRow *row, TimestampTz time);
 /* Text that another process wrote, in its database's encoding; NULL where it is empty. */
 extern const char *plh_sql_rows_foreign(const char *text, int encoding);
 extern const char *plh_sql_rows_backend_type(const PlhProfileImage *image);
+extern const char *plh_sql_rows_active_application(const PlhServerActivity *activity);
+extern const char *plh_sql_rows_application(const PlhProfileImage *image);
 extern const char *plh_sql_rows_unprofiled_type(int pid, const PlhServerActivity *activity);
 extern const char *plh_sql_rows_role(Oid role);
 extern const char *plh_sql_rows_database(Oid database);

@@ -151,7 +151,7 @@ pg_leakhunt_report(PG_FUNCTION_ARGS)
 	report.with_stacks = PG_ARGISNULL(1) || PG_GETARG_BOOL(1);
 	if (!target.all)
 	{
-		if (plh_sql_source_profile(&profile, &target, WARNING))
+		if (plh_sql_source_profile(&profile, &target))
 			put_profile(&profile, &report);
 	}
 	else if (plh_sql_source_publish_and_save())
@@ -266,7 +266,7 @@ pg_leakhunt_ages(PG_FUNCTION_ARGS)
 	PlhSourceProfile profile;
 
 	plh_sql_rows_start(fcinfo, &ages.sink);
-	if (plh_sql_source_profile(&profile, &target, WARNING))
+	if (plh_sql_source_profile(&profile, &target))
 		put_profile_ages(&profile, &ages);
 	return (Datum) 0;
 }

@@ -161,6 +161,13 @@ plh_sql_source_pid(FunctionCallInfo fcinfo, int arguments)
 	return PG_GETARG_INT32(0);
 }
 
+void
+plh_sql_source_check_target(const PlhTarget *target)
+{
+	if (target->file == NULL)
+		plh_sql_source_check_active();
+}
+
 PlhSuppressions *
 plh_sql_source_suppressions(FunctionCallInfo fcinfo)
 {
@@ -189,45 +196,45 @@ report_permission_denied(int level, const char *what, bool is_file)
 }
 
 /*
- * Say at that level that the caller may not look at a process.
+ * Say that the caller may not look at a process.
  */
 void
-plh_sql_source_deny_process(int pid, int level)
+plh_sql_source_deny_process(int pid)
 {
-	report_permission_denied(level, psprintf("process %d", pid), false);
+	report_permission_denied(WARNING, psprintf("process %d", pid), false);
 }
 
 /* Say why a process has no profile to look at. */
 static void
-report_unprofiled(int pid, int level)
+report_unprofiled(int pid)
 {
 	const char *failure;
 	const char *hint = NULL;
 
 	if (!plh_server_processes_has(pid))
 	{
-		ereport(level, (errcode(ERRCODE_UNDEFINED_OBJECT),
-						errmsg("PID %d is not a PostgreSQL server process", pid),
-						errhint("pg_leakhunt_processes lists the processes.")));
+		ereport(WARNING, (errcode(ERRCODE_UNDEFINED_OBJECT),
+						  errmsg("PID %d is not a PostgreSQL server process", pid),
+						  errhint("pg_leakhunt_processes lists the processes.")));
 		return;
 	}
 	failure = plh_profile_directory_failure(pid, &hint);
-	ereport(level, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					errmsg("process %d has no profile", pid),
-					plh_server_processes_loaded(pid) == PLH_NOT_LOADED ?
-					errdetail("It has not loaded pg_leakhunt.") :
-					failure != NULL ? errdetail_internal("%s", failure) :
-					errdetail("It has not kept enough samples yet."),
-					failure != NULL ? errhint("%s", hint) :
-					errhint("SELECT pg_leakhunt_explain(%d) tells what is known of it.", pid)));
+	ereport(WARNING, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					  errmsg("process %d has no profile", pid),
+					  plh_server_processes_loaded(pid) == PLH_NOT_LOADED ?
+					  errdetail("It has not loaded pg_leakhunt.") :
+					  failure != NULL ? errdetail_internal("%s", failure) :
+					  errdetail("It has not kept enough samples yet."),
+					  failure != NULL ? errhint("%s", hint) :
+					  errhint("SELECT pg_leakhunt_explain(%d) tells what is known of it.", pid)));
 }
 
 /*
- * The profile of a process.  NULL, after a report at that level, if there is no such process, if
- * the caller may not see it, or if it has no profile.
+ * The profile of a process.  NULL, after a WARNING, if there is no such process, if the caller may
+ * not see it, or if it has no profile.
  */
 PlhProfileImage *
-plh_sql_source_process(int pid, int level)
+plh_sql_source_process(int pid)
 {
 	PlhProfileImage *image = NULL;
 
@@ -240,13 +247,13 @@ plh_sql_source_process(int pid, int level)
 		image = plh_profile_reader_find(plh_profile_directory_path(), pid, header_only);
 		if (image != NULL && !may_see(image->header))
 		{
-			plh_sql_source_deny_process(pid, level);
+			plh_sql_source_deny_process(pid);
 			return NULL;
 		}
 	}
 	if (image != NULL)
 		return image;
-	report_unprofiled(pid, level);
+	report_unprofiled(pid);
 	return NULL;
 }
 
@@ -361,11 +368,11 @@ plh_sql_source_dump(const char *file, bool header_only)
 }
 
 /*
- * Get the profile of a target that is one process or dump.  False if there is none, after a report
- * at that level, unless something is wrong with a dump, which is an ERROR in any case.
+ * Get the profile of a target that is one process or dump.  False if there is none, after a WARNING,
+ * unless something is wrong with a dump, which is an ERROR.
  */
 bool
-plh_sql_source_profile(PlhSourceProfile *profile, const PlhTarget *target, int level)
+plh_sql_source_profile(PlhSourceProfile *profile, const PlhTarget *target)
 {
 	memset(profile, 0, sizeof(*profile));
 	if (target->all)
@@ -378,11 +385,9 @@ plh_sql_source_profile(PlhSourceProfile *profile, const PlhTarget *target, int l
 		profile->image = profile->dump->image;
 		return true;
 	}
-	if (level >= ERROR)
-		plh_sql_source_check_active();
-	else if (!plh_sql_source_publish_and_save())
+	if (!plh_sql_source_publish_and_save())
 		return false;
-	profile->image = plh_sql_source_process(target->pid, level);
+	profile->image = plh_sql_source_process(target->pid);
 	return profile->image != NULL;
 }
 
@@ -427,13 +432,13 @@ required_baseline(const PlhSourceProfile *profile)
 	return baseline;
 }
 
-/* The sites of one process or dump; NULL, after a report at that level, if it has none. */
+/* The sites of one process or dump; NULL, after a WARNING, if it has none. */
 static PlhSiteList *
-sites_of_one(const PlhTarget *target, bool growth, int level, PlhSymbols *symbols)
+sites_of_one(const PlhTarget *target, bool growth, PlhSymbols *symbols)
 {
 	PlhSourceProfile profile;
 
-	if (!plh_sql_source_profile(&profile, target, level))
+	if (!plh_sql_source_profile(&profile, target))
 		return NULL;
 	return plh_site_list_make(symbols, profile.image, growth ? required_baseline(&profile) : NULL,
 							  plh_sql_source_time(&profile));
@@ -461,18 +466,18 @@ add_process(PlhProfileImage *image, void *arg)
 		plh_profile_merge_add(collection->merge, image, baseline);
 }
 
-/* Say that there is nothing to show, and why: at that level, if nobody is. */
+/* Say that there is nothing to show, and why. */
 static void
-report_nothing(const Collection *collection, int level)
+report_nothing(const Collection *collection)
 {
 	if (collection->left_out > 0)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("there is no baseline of any process"),
 						errhint("Take baselines with pg_leakhunt_baseline_all(): growth is counted from there.")));
 	else
-		ereport(level, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-						errmsg("no process has a profile"),
-						errdetail("No process that you may see has kept enough samples yet.")));
+		ereport(WARNING, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						  errmsg("no process has a profile"),
+						  errdetail("No process that you may see has kept enough samples yet.")));
 }
 
 /* Say if only a part of the processes is shown. */
@@ -490,8 +495,7 @@ report_left_out(int count)
 /*
  * The sites of all processes that the caller may see, merged: those of pg_leakhunt_report, crashed
  * ones included.  A profile that goes away meanwhile is left out, as there.  Without any it is
- * NULL, or an empty list if the source may be empty, after a WARNING; an ERROR if processes are
- * required.
+ * NULL, or an empty list if the source may be empty, after a WARNING.
  */
 static PlhSiteList *
 sites_of_all(const PlhSource *source, PlhSymbols *symbols)
@@ -499,8 +503,6 @@ sites_of_all(const PlhSource *source, PlhSymbols *symbols)
 	Collection	collection = {.growth = source->growth};
 	const PlhMergedProfiles *merged;
 
-	if (source->required)
-		plh_sql_source_check_active();
 	if (!plh_sql_source_publish_and_save())
 		return NULL;
 	collection.merge = plh_profile_merge_begin(source->queries, source->owner_parts);
@@ -508,7 +510,7 @@ sites_of_all(const PlhSource *source, PlhSymbols *symbols)
 	merged = plh_profile_merge_end(collection.merge);
 	if (merged->process_count == 0)
 	{
-		report_nothing(&collection, source->required && !source->may_be_empty ? ERROR : WARNING);
+		report_nothing(&collection);
 		if (!source->may_be_empty)
 			return NULL;
 	}
@@ -531,10 +533,10 @@ plh_sql_source_sites(const PlhSource *source)
 						errmsg("cannot tell processes apart in what all of them have more than a dump"),
 						errhint("Leave out the labels of processes: labels => '{memory_context}'.")));
 	list = source->target.all ? sites_of_all(source, symbols) :
-		sites_of_one(&source->target, source->growth, source->required ? ERROR : WARNING, symbols);
+		sites_of_one(&source->target, source->growth, symbols);
 	if (list != NULL && source->peak && !source->keeps_values)
 		plh_site_list_take_peak(list);
 	if (list != NULL && source->base != NULL)
-		plh_site_list_subtract(list, sites_of_one(&base, false, ERROR, symbols));
+		plh_site_list_subtract(list, sites_of_one(&base, false, symbols));
 	return list;
 }

@@ -5,7 +5,8 @@
  *
  * Functions that read have two forms with the same arguments: the first one is a pid, or a text,
  * which is the name of a dump or 'all'.  All of this checks privileges.  All throw errors, except
- * plh_sql_source_try_dump.
+ * plh_sql_source_try_dump.  A pid of no process, or of one that the caller may not see, is a WARNING
+ * in all functions, which then return nothing: the process may have ended just now.
  */
 #pragma once
 
@@ -40,8 +41,11 @@ typedef struct PlhSourceProfile
 
 /* Of a function with that many arguments. */
 extern int	plh_sql_source_pid(FunctionCallInfo fcinfo, int arguments);
+
+/* As plh_sql_source_check_active, but for what is read from a file. */
+extern void plh_sql_source_check_target(const PlhTarget *target);
 extern PlhTarget plh_sql_source_target(FunctionCallInfo fcinfo, int arguments);
-extern bool plh_sql_source_profile(PlhSourceProfile *profile, const PlhTarget *target, int level);
+extern bool plh_sql_source_profile(PlhSourceProfile *profile, const PlhTarget *target);
 
 /* The baseline that goes with a profile, or NULL, and when its figures were true. */
 extern const PlhBaseline *plh_sql_source_baseline(const PlhSourceProfile *profile);
@@ -61,8 +65,7 @@ typedef struct PlhSource
 	bool		unnamed;		/* without names of functions */
 	int			owner_parts;	/* by which PLH_OWNER_* processes are told
 								 * apart, of all */
-	bool		required;		/* no such process is an ERROR, not a WARNING */
-	bool		may_be_empty;	/* no process at all is a WARNING still */
+	bool		may_be_empty;	/* of all, no process at all is an empty list */
 } PlhSource;
 
 /* The arguments "growth", "base" and "peak" follow each other from that number on. */
@@ -71,7 +74,7 @@ extern PlhSource plh_sql_source_of_arguments(FunctionCallInfo fcinfo, int argume
 /* NULL, after a WARNING, if there is no such process. */
 extern PlhSiteList *plh_sql_source_sites(const PlhSource *source);
 
-extern PlhProfileImage *plh_sql_source_process(int pid, int level);
-extern void plh_sql_source_deny_process(int pid, int level);
+extern PlhProfileImage *plh_sql_source_process(int pid);
+extern void plh_sql_source_deny_process(int pid);
 extern PlhDump *plh_sql_source_dump(const char *file, bool header_only);
 extern PlhDump *plh_sql_source_try_dump(const char *path, bool header_only, ErrorData **error);

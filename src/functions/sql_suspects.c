@@ -17,13 +17,16 @@
 #include "functions/sql_source.h"
 #include "profile/site_facts.h"
 #include "reader/database_text.h"
-#include "reader/server_activity.h"
 #include "report/blamed_code.h"
 #include "report/listed_site.h"
+#include "report/wrapped_text.h"
 #include "telling/image_findings.h"
 #include "telling/proven_evidence.h"
 #include "telling/suppression.h"
 #include "telling/told_finding.h"
+
+/* The columns of a line of sentences: with the longest name of a column, 80. */
+#define LINE_COLUMNS 60
 
 PLH_FUNCTION(pg_leakhunt_suspects);
 PLH_FUNCTION(pg_leakhunt_suppressed);
@@ -45,6 +48,35 @@ typedef struct Search
 	Matched    *matched;		/* by suppression */
 } Search;
 
+/* In lines that psql shows beside the names of the columns in a terminal of 80. */
+static const char *
+in_lines(const char *text)
+{
+	return plh_wrapped_text(plh_database_text_fit(text), LINE_COLUMNS, 0);
+}
+
+/* The column query; NULL where it is not known. */
+static const char *
+query_of(const PlhToldFinding *told)
+{
+	return told->query == NULL ? NULL :
+		plh_wrapped_text_statement(plh_database_text_fit(told->query), LINE_COLUMNS);
+}
+
+/* The column stack: each frame has a line. */
+static const char *
+stack_of(const PlhListedSite *listed)
+{
+	StringInfoData lines;
+
+	if (listed == NULL || !listed->has_stack)
+		return NULL;
+	initStringInfo(&lines);
+	for (int i = 0; i < listed->stack.frame_count; i++)
+		appendStringInfo(&lines, "%s%s", i == 0 ? "" : "\n", listed->stack.frames[i].text);
+	return lines.data;
+}
+
 /* The column evidence; one row of an answer has how to see names that are missing. */
 static const char *
 evidence_of(const PlhToldFinding *told, PlhRowSink *sink)
@@ -52,25 +84,12 @@ evidence_of(const PlhToldFinding *told, PlhRowSink *sink)
 	const char *text = plh_told_finding_row_text(told);
 	const char *path = plh_told_finding_nameless(told);
 
-	if (path == NULL || sink->names_are_told)
-		return text;
-	sink->names_are_told = true;
-	path = plh_database_text_fit(path);
-	return psprintf("%s\n%s", text, plh_blamed_code_names_hint(&path, 1));
-}
-
-/*
- * The column application_name: the present name, or the last one of a process that is gone.
- */
-static const char *
-application_of(const PlhProfileImage *image)
-{
-	const PlhProfileHeader *header = image->header;
-	PlhServerActivity activity;
-
-	return image->alive && plh_server_activity_find(header->pid, &activity) ?
-		activity.application_name :
-		plh_sql_rows_foreign(header->application_name, header->encoding);
+	if (path != NULL && !sink->names_are_told)
+	{
+		sink->names_are_told = true;
+		text = psprintf("%s\n%s", text, plh_blamed_code_names_hint(&path, 1));
+	}
+	return in_lines(text);
 }
 
 static void

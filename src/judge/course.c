@@ -279,6 +279,41 @@ plh_course_follow(PlhCourse *course, const PlhProfileHeader *header,
 	return true;
 }
 
+/* The last count before that time; 0 if there is none. */
+static TimestampTz
+counted_before(const PlhProfileHeader *header, int count, TimestampTz until, PlhSeries series)
+{
+	for (int i = count; i >= 0; i--)
+	{
+		Point		point = point_of(header, count, i, series);
+
+		if (point.at < until)
+			return point.at;
+	}
+	return 0;
+}
+
+/*
+ * What grew until a process became idle is often counted only when somebody asks, hours later:
+ * growth has not gone on until then.  A short pause is none: its client's next statement may add
+ * as much again.
+ */
+void
+plh_course_end_by(PlhCourse *course, const PlhProfileHeader *header, PlhSeries series,
+				  TimestampTz idle_since)
+{
+	int			count = points_of(header);
+	TimestampTz before = counted_before(header, count, course->rests_since, series);
+
+	if (course->grown_bytes == 0 || before < course->grown_since ||
+		plh_profile_image_worked_at(header) > idle_since ||
+		(double) course->now - (double) idle_since < PLH_COURSE_REST_US)
+		return;
+	course->rests_since = Min(course->rests_since, Max(before, idle_since));
+	course->end_unknown = false;
+	note_late(course, header, count, series);
+}
+
 /*
  * Has it not changed for long enough to say so?  What grows in steps pauses between them, and rests
  * once it has paused for longer than that.

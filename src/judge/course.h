@@ -93,6 +93,10 @@ typedef struct PlhTrend
 extern int64 plh_course_most_in_contexts(const PlhProfileHeader *header, TimestampTz until);
 extern bool plh_course_follow(PlhCourse *course, const PlhProfileHeader *header,
 							  PlhSeries series, int64 bytes, TimestampTz now);
+
+/* It has done nothing since that time. */
+extern void plh_course_end_by(PlhCourse *course, const PlhProfileHeader *header,
+							  PlhSeries series, TimestampTz idle_since);
 extern bool plh_course_rests(const PlhCourse *course);
 extern bool plh_course_is_steady(const PlhCourse *course);
 extern int	plh_course_counts(const PlhProfileHeader *header);

@@ -7,19 +7,40 @@ const LANE = 18;
 const LANE_LETTER = 6.8;
 const LANE_TEXT = 240;
 
+// The colours of families: what a part of the server holds has the hue that the code of that part
+// has in the flame graph; the others have those that are left.
+const PART_FILLS = { 1: 'family-2', 2: 'family-1', 3: 'family-3', 4: 'family-4' };
+
+function familyFills(families) {
+	const left = new Set(['family-1', 'family-5', 'family-6', 'family-2', 'family-3', 'family-4']);
+	const fills = families.map(family => {
+		const fill = PART_FILLS[family.part];
+
+		return left.delete(fill) ? fill : null;
+	});
+
+	return fills.map(fill => {
+		const taken = fill || [...left][0];
+
+		left.delete(taken);
+		return taken;
+	});
+}
+
 // Layers from the bottom up: title, colour, bytes at each point.
 function makeLayers() {
 	const history = page.history;
 	const points = history.at.length;
 	const largest = page.families
-		.map(family => ({ title: family.name || '[no name]', bytes: family.bytes }))
+		.map(family => ({ title: family.name || '[no name]', part: family.part, bytes: family.bytes }))
 		.sort((a, b) => Math.max(...b.bytes, 0) - Math.max(...a.bytes, 0))
 		.slice(0, CHART_FAMILIES);
 	const named = i => largest.reduce((sum, family) => sum + (family.bytes[i] || 0), 0);
 	const each = figure => Array.from({ length: points }, (_, i) => Math.max(0, figure(i)));
 	const known = (series, i) => series[i] || 0;
+	const fills = familyFills(largest);
 	const layers = largest.map((family, i) => ({
-		title: family.title, fill: 'family-' + (i + 1), bytes: each(at => family.bytes[at] || 0), given: family.bytes
+		title: family.title, fill: fills[i], bytes: each(at => family.bytes[at] || 0), given: family.bytes
 	}));
 
 	layers.push(
@@ -188,9 +209,24 @@ function pointWords(point) {
 		'sampled: ' + estimate(history.live[point] || 0, history.live_error[point])];
 }
 
-// The points of a line through a series of the history, where it is known.
+// When the process came to rest, if it did: what was counted later it had then.
+function restTime() {
+	const { rests_since: since } = page.explanation.course || {};
+
+	return since ? since - page.origin : null;
+}
+
+// The points of a line through a series of the history, where it is known.  What grew until the
+// process came to rest is no growth until the next count, which may be hours later.
 function linePoints(series, x, y) {
-	return series.map((bytes, i) => bytes === null ? '' : x(page.history.at[i]).toFixed(1) + ',' + y(bytes).toFixed(1)).filter(Boolean);
+	const rest = restTime();
+	const at = page.history.at;
+
+	return series.flatMap((bytes, i) => {
+		const times = i > 0 && rest !== null && rest > at[i - 1] && rest < at[i] ? [rest, at[i]] : [at[i]];
+
+		return bytes === null ? [] : times.map(time => x(time).toFixed(1) + ',' + y(bytes).toFixed(1));
+	});
 }
 
 function drawChart(plot, layers, lanes) {
@@ -249,9 +285,11 @@ function presentPoint() {
 function drawPresent(plot, now, own, x, y, bottom) {
 	const last = page.history.at.length - 1;
 	const from = x(page.history.at[last]);
+	const rest = restTime();
+	const turn = rest !== null && rest > page.history.at[last] && rest < now.at ? [x(rest) + ',' + y(now.own)] : [];
 
 	plot.append(
-		drawn('line', { x1: from, y1: y(own[last] || 0), x2: x(now.at), y2: y(now.own), class: 'unknown' }),
+		drawn('polyline', { points: [from + ',' + y(own[last] || 0), ...turn, x(now.at) + ',' + y(now.own)].join(' '), class: 'unknown' }),
 		drawn('circle', { cx: x(now.at), cy: y(now.own), r: 4, class: 'present' }));
 	if (x(now.at) - from > 230)
 		plot.append(drawn('text', { x: from + 6, y: bottom - 6, class: 'scale start' }, 'no point of the history since'));

@@ -1,6 +1,7 @@
 // Processes over time: a row for each, a colour for the own memory that it had then.
 
 const HEAT_ROWS = 200;
+const HEAT_NOW = 6;		// what is known of now has this width at least
 const RAMP = ['#fde725', '#a0da39', '#4ac16d', '#1fa187', '#277f8e', '#365c8d', '#46327e', '#440154'];
 
 // The colour of a size, by its place between the smallest and the largest.
@@ -18,7 +19,8 @@ function makeHeat(open) {
 	if (!rows.length)
 		return section('heat', 'Sessions over time', element('p', { class: 'empty' }, 'No process has a history yet.'));
 	const longest = rows.reduce((most, process) => Math.max(most, process.before[0]), 1);
-	const sizes = rows.flatMap(process => process.own_kb).filter(kilobytes => kilobytes > 0);
+	const courses = rows.map(courseOf);
+	const sizes = courses.flat().map(point => point.kilobytes).filter(kilobytes => kilobytes > 0);
 	const least = sizes.reduce((a, b) => Math.min(a, b), Infinity);
 	const most = sizes.reduce((a, b) => Math.max(a, b), 1);
 	const row = Math.max(4, Math.min(18, Math.floor(560 / rows.length)));
@@ -31,20 +33,20 @@ function makeHeat(open) {
 		const process = rows[Math.floor((event.clientY - box.top) / row)];
 		const before = longest * (1 - (event.clientX - box.left - left) / (box.width - left));
 
-		return process ? { process, before } : null;
+		return process ? { process, before, course: courses[rows.indexOf(process)] } : null;
 	};
-	const draw = () => drawHeat(canvas, rows, { row, left, longest, least, most });
+	const draw = () => drawHeat(canvas, rows, courses, { row, left, longest, least, most });
 
 	canvas.addEventListener('mousemove', event => {
 		const found = at(event);
 
 		if (!found) return hideHover();
-		const point = pointBefore(found.process, found.before);
+		const point = pointBefore(found.course, found.before);
 
 		canvas.style.cursor = 'pointer';
 		showHover(event, [processName(found.process)].concat(point === null ? [] :
-			[moment(page.at - 1000 * found.process.before[point]) + ': ' + size(1024 * found.process.own_kb[point])],
-		found.process.findings.map(finding => finding.verdict + finding.cause)));
+			[moment(page.at - 1000 * point.before) + ': ' + size(1024 * point.kilobytes)],
+		found.process.findings.map(finding => finding.verdict + ' ' + finding.cause)));
 	});
 	canvas.addEventListener('mouseleave', hideHover);
 	canvas.addEventListener('click', event => { if (at(event)) open(at(event).process); });
@@ -57,15 +59,12 @@ function makeHeat(open) {
 		heatLegend(least, most), element('div', { class: 'graph' }, canvas));
 }
 
-// The last point that is not after a time.
-function pointBefore(process, before) {
-	let point = null;
-
-	process.before.forEach((time, i) => { if (time >= before) point = i; });
-	return point;
+// The last point that is not after a time; null before the first.
+function pointBefore(course, before) {
+	return course.filter(point => point.before >= before).pop() || null;
 }
 
-function drawHeat(canvas, rows, is) {
+function drawHeat(canvas, rows, courses, is) {
 	const width = canvas.parentNode.clientWidth;
 
 	if (!width) return;
@@ -77,11 +76,12 @@ function drawHeat(canvas, rows, is) {
 	on.fillStyle = colour('wash');
 	on.fillRect(is.left, 0, width - is.left, rows.length * is.row);
 	rows.forEach((process, i) => {
-		process.before.forEach((before, k) => {
-			const end = k + 1 < process.before.length ? process.before[k + 1] : 0;
+		courses[i].forEach((point, k) => {
+			const end = k + 1 < courses[i].length ? x(courses[i][k + 1].before) : width;
+			const from = Math.min(x(point.before), width - HEAT_NOW);
 
-			on.fillStyle = heatColour(process.own_kb[k], is.least, is.most);
-			on.fillRect(x(before), i * is.row, Math.max(1, x(end) - x(before) + 0.5), is.row - (is.row > 6 ? 1 : 0));
+			on.fillStyle = heatColour(point.kilobytes, is.least, is.most);
+			on.fillRect(from, i * is.row, Math.max(1, end - from + 0.5), is.row - (is.row > 6 ? 1 : 0));
 		});
 		if (is.left > 100) {
 			on.fillStyle = colour('ink');

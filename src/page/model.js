@@ -190,6 +190,32 @@ function cutWindow() {
 	return cut;
 }
 
+// A longer round of calls that repeats itself is not looked for.
+const MOST_ROUND = 40;
+
+// Does the end of a path repeat the frames before it?  Returns how many, or 0.
+function roundOf(path) {
+	for (let length = 1; length <= MOST_ROUND && 2 * length <= path.length; length++) {
+		let same = 0;
+
+		while (same < length && path[path.length - 1 - same] === path[path.length - 1 - same - length]) same++;
+		if (same === length && path.slice(-length).some(frame => frame.part === ROUTINE)) return length;
+	}
+	return 0;
+}
+
+// Rounds of calls of a function in SQL or a procedural language that calls itself, by whatever
+// way, are one.
+function foldRecursion(frames) {
+	const path = [];
+
+	for (const frame of frames) {
+		path.push(frame);
+		path.length -= roundOf(path);
+	}
+	return path;
+}
+
 // The frames of a site as a picture is made of them, the outermost first.
 function pathOf(site) {
 	const frames = state.group === 'routine' ? site.frames.filter(frame => frame.part === ROUTINE) :
@@ -198,6 +224,7 @@ function pathOf(site) {
 	if (state.group === 'routine' && !frames.length)
 		frames.push({ name: '[no routine]', text: '[no routine]', part: NO_CODE, module: null });
 	if (!state.up) frames.reverse();
+	frames.splice(0, frames.length, ...foldRecursion(frames));
 	if (state.group === 'context')
 		frames.unshift(level(site.context === null ? '[no context]' : site.context));
 	if (state.group === 'statement')

@@ -13,6 +13,8 @@
 #include "page/page_process.h"
 #include "page/page_proof.h"
 #include "page/page_sites.h"
+#include "reader/redaction.h"
+#include "report/blamed_code.h"
 #include "report/context_list.h"
 #include "report/death_text.h"
 #include "report/json.h"
@@ -136,6 +138,24 @@ append_part_series(StringInfo json, const PlhFollowedPart *part, int points)
 	plh_json_close(json, ']');
 }
 
+/*
+ * The part of the server that memory of a family is of, which has a colour of its own; PLH_CODE_NONE
+ * of any other.
+ */
+static PlhCodePart
+part_of(const PlhFamily *family)
+{
+	static const PlhCodePart parts[] = {
+		[PLH_FAMILY_CACHE] = PLH_CODE_CACHES,
+		[PLH_FAMILY_PLANS] = PLH_CODE_CACHES,
+		[PLH_FAMILY_DECODING] = PLH_CODE_REPLICATION,
+		[PLH_FAMILY_NODES] = PLH_CODE_EXECUTOR,
+		[PLH_FAMILY_EXECUTOR] = PLH_CODE_EXECUTOR
+	};
+
+	return family == NULL || family->kind >= lengthof(parts) ? PLH_CODE_NONE : parts[family->kind];
+}
+
 /* The families over time: pg_leakhunt_history(pid, by => 'family'). */
 static void
 append_families(StringInfo json, const PlhProfileImage *image)
@@ -150,6 +170,7 @@ append_families(StringInfo json, const PlhProfileImage *image)
 		plh_json_open(json, '{');
 		plh_json_put_text(json, "name", part->family != NULL ? part->family->title :
 						  plh_context_list_name(image, part->context_name));
+		plh_json_put_number(json, "part", part_of(part->family));
 		append_part_series(json, part, parts->point_count);
 		plh_json_close(json, '}');
 	}
@@ -223,6 +244,7 @@ plh_page_process_append(StringInfo json, const PlhPageSource *source, Size most_
 
 	plh_json_open(json, '{');
 	plh_json_put_text(json, "kind", "process");
+	plh_json_put_flag(json, "redacted", plh_redaction_is_on());
 	plh_json_put_text(json, "title", plh_page_process_title(source));
 	append_who(json, source);
 	append_totals(json, source);
@@ -240,5 +262,31 @@ plh_page_process_append(StringInfo json, const PlhPageSource *source, Size most_
 							most_bytes - Min(most_bytes, json->len + COURSES_BYTES));
 	append_courses(json, image, sites);
 	plh_page_sites_append(json, sites);
+	plh_json_close(json, '}');
+}
+
+char *
+plh_page_process_unprofiled_title(const PlhExplainedProcess *process)
+{
+	return psprintf("%s %d", process->backend_type == NULL ? "process" : process->backend_type,
+					process->pid);
+}
+
+void
+plh_page_process_append_unprofiled(StringInfo json, const PlhExplainedProcess *process,
+								   const PlhExplanation *explanation)
+{
+	plh_json_open(json, '{');
+	plh_json_put_text(json, "kind", "unprofiled");
+	plh_json_put_flag(json, "redacted", plh_redaction_is_on());
+	plh_json_put_text(json, "title", plh_page_process_unprofiled_title(process));
+	plh_json_put_number(json, "pid", process->pid);
+	plh_json_put_text(json, "file", NULL);
+	plh_json_put_number(json, "pg_version", PG_VERSION_NUM);
+	plh_json_put_zone(json, process->now);
+	plh_json_put_time(json, "at", process->now);
+	plh_json_key(json, "explanation");
+	plh_finding_json_put_explanation(json, process, explanation, NULL);
+	plh_finding_json_put_verdicts(json);
 	plh_json_close(json, '}');
 }

@@ -26,3 +26,8 @@ extern void plh_page_process_append(StringInfo json, const PlhPageSource *source
 
 /* The title: "client backend 4711". */
 extern char *plh_page_process_title(const PlhPageSource *source);
+
+/* The same of a process without a profile, of which there are only words. */
+extern void plh_page_process_append_unprofiled(StringInfo json, const PlhExplainedProcess *process,
+											   const PlhExplanation *explanation);
+extern char *plh_page_process_unprofiled_title(const PlhExplainedProcess *process);

@@ -307,6 +307,7 @@ plh_page_server_append(StringInfo json, PlhPageServer *server,
 {
 	plh_json_open(json, '{');
 	plh_json_put_text(json, "kind", "server");
+	plh_json_put_flag(json, "redacted", plh_redaction_is_on());
 	plh_json_put_number(json, "pg_version", PG_VERSION_NUM);
 	plh_json_put_zone(json, server->now);
 	plh_json_put_time(json, "at", server->now);

@@ -16,6 +16,17 @@ function makeProcess() {
 	title.append(themeButton());
 }
 
+// The page of a process that has no profile: of what it allocated nothing is known.
+function makeUnprofiled() {
+	const main = document.getElementById('page');
+
+	main.querySelector('h1').after(makeFacts());
+	document.getElementById('plain').replaceWith(section('words', 'What pg_leakhunt says', ...makeCards(page.explanation), makeWordTools(page.explanation), ...redactedNote(),
+		element('p', { class: 'note' }, 'This process has no profile, so there is no chart, no graph and no call site.')));
+	main.append(news, hover);
+	main.querySelector('h1').append(themeButton());
+}
+
 // The flame graph, the tree and the table of call sites, and how they are chosen.
 function makeSites() {
 	const measures = ['live', 'growth', 'peak', 'total', 'window', 'difference'].map(name => [name, MEASURES[name].title,
@@ -118,6 +129,7 @@ function makeSiteTable() {
 	};
 	const table = makeTable({
 		id: 'sites-table', label: 'Call sites', none: 'There is no call site.',
+		isEmpty: site => bytesOf(site, state.measure) === 0 && site.index !== state.site,
 		rows: () => model.sites.filter(site => !isHidden(site)),
 		open: site => choose({ site: state.site === site.index ? null : site.index }),
 		over: site => {

@@ -10,18 +10,19 @@ function processName(process) {
 	return [process.pid, process.backend_type, process.application_name].filter(Boolean).join(', ');
 }
 
-// What processes are suspected of, over all of them; alike as in pg_leakhunt_explain.
+// What processes are suspected of, over all of them; alike as in pg_leakhunt_explain.  What
+// processes that have crashed held is gone, and stands by itself.
 function findCauses() {
 	const found = new Map();
 
 	for (const process of page.processes) {
 		for (const finding of process.findings) {
-			const key = finding.verdict + ' ' + finding.cause;
-			const cause = found.get(key) || { verdict: finding.verdict, cause: finding.cause, about: finding.about, bytes: 0, error: 0, rates: [], processes: [] };
+			const key = finding.verdict + ' ' + finding.cause + (process.crash ? ' crashed' : '');
+			const cause = found.get(key) || { verdict: finding.verdict, cause: finding.cause, about: finding.about, crashed: Boolean(process.crash), bytes: 0, error: 0, rates: [], processes: [] };
 
 			cause.bytes += finding.bytes;
 			cause.error = Math.hypot(cause.error, finding.error_bytes);
-			if (finding.bytes_per_hour !== null) cause.rates.push(finding);
+			if (finding.bytes_per_hour !== null && !process.crash) cause.rates.push(finding);
 			cause.processes.push(process);
 			found.set(key, cause);
 		}
@@ -52,16 +53,23 @@ function verdictWords(verdicts) {
 		.map(verdict => element('li', null, verdictChip(verdict), ' ', page.verdicts[verdict].meaning)));
 }
 
+// What a process had as its own over time, and has now: its last point may be long ago.
+function courseOf(process) {
+	return process.before.map((before, i) => ({ before: before, kilobytes: process.own_kb[i] }))
+		.concat(process.own_bytes === null || process.crash ? [] : [{ before: 0, kilobytes: Math.round(process.own_bytes / 1024) }]);
+}
+
 // A small chart of what a process had as its own.
 function sparkline(process) {
 	const plot = drawn('svg', { class: 'spark', width: 120, height: 24, viewBox: '0 0 120 24', 'aria-hidden': 'true' });
 
 	if (!process.before || process.before.length < 2) return plot;
-	const most = process.own_kb.reduce((a, b) => Math.max(a, b), 1);
-	const first = process.before[0];
-	const last = process.before[process.before.length - 1];
-	const points = process.before.map((before, i) => ((first - before) / Math.max(1, first - last) * 118 + 1).toFixed(1) + ',' +
-		(22 - process.own_kb[i] / most * 20).toFixed(1));
+	const course = courseOf(process);
+	const most = course.reduce((most, point) => Math.max(most, point.kilobytes), 1);
+	const first = course[0].before;
+	const last = course[course.length - 1].before;
+	const points = course.map(point => ((first - point.before) / Math.max(1, first - last) * 118 + 1).toFixed(1) + ',' +
+		(22 - point.kilobytes / most * 20).toFixed(1));
 
 	plot.append(drawn('polygon', { class: 'spark-area', points: '1,23 ' + points.join(' ') + ' 119,23' }),
 		drawn('polyline', { class: 'spark-line', points: points.join(' ') }));
@@ -73,16 +81,18 @@ function makeServer() {
 	const main = document.getElementById('page');
 	const detail = element('div', { id: 'detail', class: 'detail', tabindex: -1, hidden: true });
 	const table = makeProcessTable(process => openProcess(table, detail, process));
-	// the causes stand in a table, which has all of them
+	// the largest causes come first; the table has all of them
+	const causes = page.sentences.filter((_, i) => page.sentence_ids[i] === 'server_verdict');
 	const sentences = page.sentences.filter((_, i) => !['server_verdict', 'server_more'].includes(page.sentence_ids[i]));
 
 	main.querySelector('h1').after(element('p', { class: 'facts' }, element('span', null, 'as of ' + moment(page.at)),
 		element('span', null, 'PostgreSQL ' + Math.floor(page.pg_version / 10000) + '.' + page.pg_version % 10000),
 		element('span', null, plural(page.processes.length, 'process', 'processes'))));
 	document.getElementById('plain').replaceWith(section('words', 'What pg_leakhunt says',
+		...(causes.length ? [element('article', { class: 'card found' }, ...causes.map(words => element('p', null, quoted(words, 'span'))))] : []),
 		...sentences.map(words => element('p', null, quoted(words, 'span'))),
 		element('p', { class: 'tools' }, copyButton('These words', () => page.sentences.join('\n')),
-			copyButton('SELECT', () => 'SELECT * FROM pg_leakhunt_explain();'))));
+			copyButton('SELECT', () => 'SELECT * FROM pg_leakhunt_explain();')), ...redactedNote()));
 	const footer = makeHelp('Figures',
 		element('p', { class: 'note' }, 'Own memory is the private memory of a process as the kernel tells it. What was sampled is an estimate: the figure behind +/- is its 95% error bound. ' +
 			'This page fetches nothing, and says nothing that a SELECT does not say, too.'));
@@ -108,8 +118,11 @@ function makeCauses(processes) {
 		columns: [
 			{ title: 'Cause', key: 'cause', value: cause => cause.about, show: cause => cause.about },
 			{ title: 'Verdict', key: 'verdict', value: cause => cause.verdict, show: cause => cause.verdict, node: cause => verdictChip(cause.verdict) },
-			{ title: 'Bytes', key: 'bytes', number: true, value: cause => cause.bytes, show: cause => estimate(cause.bytes, cause.error), errorKey: 'error_bytes', error: cause => cause.error },
-			{ title: 'Processes', key: 'processes', number: true, value: cause => cause.processes.length, show: cause => count(cause.processes.length) },
+			{ title: 'Bytes', key: 'bytes', number: true, value: cause => cause.bytes, order: cause => cause.crashed ? cause.bytes - Number.MAX_SAFE_INTEGER : cause.bytes, show: cause => estimate(cause.bytes, cause.error), errorKey: 'error_bytes', error: cause => cause.error },
+			{
+				title: 'Processes', key: 'processes', number: true, value: cause => cause.processes.length,
+				show: cause => count(cause.processes.length) + (cause.crashed ? ' crashed' : '')
+			},
 			{ title: 'Largest process', key: 'largest_process', value: cause => processName(cause.processes[0]), show: cause => processName(cause.processes[0]) },
 			{
 				title: 'Growth', key: 'growth_bytes', number: true, show: cause => growthWords(growthOf(cause)),

@@ -5,16 +5,18 @@ const CELL_TEXT = 400;	// a longer text is shortened in its middle
 
 // A column: title, what is shown, "value" is what is saved as CSV, and what a row is sorted
 // by where there is no "order".
-// makeTable({ id, label, columns, rows, none, open, over }): "none" is said where there is no
-// row, "open" is called with a chosen row, "over" with the row under the pointer, or null.
+// makeTable({ id, label, columns, rows, none, isEmpty, open, over }): "none" is said where there is
+// no row; rows with nothing in what is shown come when they are asked for, or where all are such;
+// "open" is called with a chosen row, "over" with the row under the pointer, or null.
 function makeTable(options) {
 	const table = {
 		options: options, sorted: options.sorted || 1, down: options.down !== false, shown: TABLE_STEP,
-		filter: '', rows: [], chosen: null
+		filter: '', rows: [], chosen: null, withEmpty: false
 	};
 	const head = element('tr');
 	const body = element('tbody');
 	const more = element('button', { type: 'button', class: 'small', click: () => { table.shown += 10 * TABLE_STEP; fillTable(table); } });
+	const empty = element('button', { type: 'button', class: 'small', click: () => { table.withEmpty = true; fillTable(table); } });
 	const said = element('span', { role: 'status', class: 'said' });
 	const filter = element('input', {
 		type: 'search', placeholder: 'Filter', 'aria-label': 'Filter ' + options.label,
@@ -25,7 +27,7 @@ function makeTable(options) {
 		head.append(element('th', { scope: 'col', class: column.number ? 'number' : null },
 			element('button', { type: 'button', click: () => sortBy(table, i) }, column.title)));
 	});
-	Object.assign(table, { head: head, body: body, more: more, said: said });
+	Object.assign(table, { head: head, body: body, more: more, empty: empty, said: said });
 	body.addEventListener('mouseleave', () => options.over && options.over(null));
 	table.scroll = element('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Table: ' + options.label },
 		element('table', null, element('caption', { class: 'hidden-text' }, options.label),
@@ -33,7 +35,7 @@ function makeTable(options) {
 	table.tools = element('div', { class: 'tools' }, filter, said,
 		element('button', { type: 'button', class: 'small', click: () => saveTable(table) }, 'Save as CSV'));
 	table.none = element('p', { class: 'empty', hidden: true }, options.none);
-	table.element = element('div', { id: options.id, class: 'table' }, table.tools, table.none, table.scroll, more);
+	table.element = element('div', { id: options.id, class: 'table' }, table.tools, table.none, table.scroll, more, empty);
 	return table;
 }
 
@@ -74,8 +76,16 @@ function isColumnShown(column) {
 	return !column.isShown || column.isShown();
 }
 
+// The rows that are shown, or would be if there were room.
+function shownRows(table) {
+	const { isEmpty } = table.options;
+	const full = isEmpty && !table.withEmpty && table.filter === '' ? table.rows.filter(row => !isEmpty(row)) : table.rows;
+
+	return full.length ? full : table.rows;
+}
+
 function fillTable(table) {
-	const all = table.rows;
+	const all = shownRows(table);
 	const { columns, open, over } = table.options;
 
 	table.body.replaceChildren(...all.slice(0, table.shown).map(row => {
@@ -103,6 +113,8 @@ function fillTable(table) {
 	table.none.hidden = !table.tools.hidden || !table.options.none;
 	table.more.hidden = all.length <= table.shown;
 	table.more.textContent = 'Show more of ' + count(all.length - table.shown) + ' further rows';
+	table.empty.hidden = all.length === table.rows.length;
+	table.empty.textContent = 'Show ' + plural(table.rows.length - all.length, 'row', 'rows') + ' with 0 bytes';
 	table.said.textContent = plural(all.length, 'row', 'rows');
 }
 

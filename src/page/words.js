@@ -38,18 +38,27 @@ function doubtHeading(doubt) {
 	return element('h3', null, verdictChip(doubt.is_undecided ? 'none yet' : 'none'), ' ', quoted(doubt.words, 'span'));
 }
 
-function makeWords() {
-	const told = page.explanation;
-	const copy = element('p', { class: 'tools' },
+function makeWordTools(told) {
+	return element('p', { class: 'tools' },
 		copyButton('These words', () => told.sentences.join('\n')),
 		copyButton('SELECT', () => 'SELECT explanation FROM pg_leakhunt_explain(' + sourceOf() + ');'));
-	const words = section('words', 'What pg_leakhunt says', makeAnswers(), ...makeCards(told), copy);
+}
+
+function makeWords() {
+	const told = page.explanation;
+	const words = section('words', 'What pg_leakhunt says', makeAnswers(), ...makeCards(told), makeWordTools(told), ...redactedNote());
 
 	if (page.unseen.length)
 		words.append(element('div', { class: 'unseen-part' },
 			element('h3', null, 'What samples do not show'),
 			element('ul', null, ...page.unseen.map(text => element('li', null, quoted(text, 'span'))))));
 	return words;
+}
+
+// What a page without names and literals has still, which whoever sends it should know.
+function redactedNote() {
+	return page.redacted ? [element('p', { class: 'note redacted' }, 'Redacted: roles, databases and applications are letters, and statements have no literals. ' +
+		'Names of schemas, tables, columns, functions, settings and memory contexts are left in.')] : [];
 }
 
 function sqlLiteral(text) {
@@ -72,7 +81,7 @@ function makeFacts() {
 	if (page.crash) facts.append(element('span', { class: 'bad' }, quoted(page.crash, 'span')));
 	facts.append(
 		element('span', null, (page.file ? 'dump of ' : page.crash ? 'ended ' : 'as of ') + moment(page.at)),
-		element('span', null, 'PostgreSQL ' + Math.floor(page.pg_version / 10000) + '.' + page.pg_version % 10000),
-		element('span', null, page.sampling + ', ' + page.scope));
+		element('span', null, 'PostgreSQL ' + Math.floor(page.pg_version / 10000) + '.' + page.pg_version % 10000));
+	if (page.sampling) facts.append(element('span', null, page.sampling + ', ' + page.scope));
 	return facts;
 }

@@ -170,7 +170,7 @@ at_exit(void)
 	if (plh_unwind_wrong_stacks != parents_wrong_stacks)
 		report_wrong_stacks();
 
-	/* the postmaster is the last process to exit; its dump may take time */
+	/* all but the logger have exited before the postmaster; its dump may take time */
 	if (preloaded && !IsUnderPostmaster)
 		remove_shared_files();
 	if (plh_profile != NULL && plh_profile->pid == (int32) getpid())
@@ -180,6 +180,10 @@ at_exit(void)
 		plh_profile_file_unlink();
 	}
 	plh_proof_remove();
+
+	/* it exits when nobody can write to its pipe any more, and its profile kept the directory */
+	if (preloaded && MyBackendType == B_LOGGER)
+		plh_profile_directory_remove();
 }
 
 /* Outside of palloc, where the server checks for interrupts. */

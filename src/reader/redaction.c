@@ -50,6 +50,12 @@ plh_redaction_end(void)
 	memset(&state, 0, sizeof(state));
 }
 
+bool
+plh_redaction_is_on(void)
+{
+	return state.active;
+}
+
 /* A to Z, then AA and so on. */
 static const char *
 letters_of(int number)

@@ -11,6 +11,7 @@
 /* Whoever begins must end, also after an ERROR. */
 extern void plh_redaction_begin(bool redact);
 extern void plh_redaction_end(void);
+extern bool plh_redaction_is_on(void);
 
 extern const char *plh_redaction_role(const char *name);
 extern const char *plh_redaction_database(const char *name);

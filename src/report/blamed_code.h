@@ -41,7 +41,7 @@ extern const char *plh_blamed_code_site(const PlhStackText *stack);
 /* The binary whose symbols would name the call site; NULL where it has a name, or no sound file. */
 extern const char *plh_blamed_code_nameless(const PlhStackText *stack);
 
-/* What to do where the names of these binaries are missing, in three lines. */
+/* What to do where the names of these binaries are missing. */
 extern char *plh_blamed_code_names_hint(const char *const *paths, int count);
 
 /* The part of the server that a function belongs to.  Pages have the numbers: append only. */

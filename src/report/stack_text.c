@@ -147,13 +147,25 @@ plh_stack_text_routine(const PlhStackText *stack)
 const char *
 plh_stack_text_routines(const PlhStackText *stack)
 {
+	const char *last = "";
+	bool		is_again = false;	/* the last one has called itself */
 	StringInfoData text;
 	int			count = 0;
 
 	initStringInfo(&text);
 	for (int i = 0; i < stack->frame_count && count < MOST_ROUTINES; i++)
-		if (stack->frames[i].language != PLH_LANGUAGE_NONE)
-			appendStringInfo(&text, "%s%s", count++ > 0 ? ", called by " : "", stack->frames[i].text);
+	{
+		const PlhFrameText *frame = &stack->frames[i];
+		bool		is_same = strcmp(frame->text, last) == 0;
+
+		if (frame->language == PLH_LANGUAGE_NONE || (is_same && is_again))
+			continue;
+		appendStringInfo(&text, "%s%s", count == 0 ? "" : ", called by ",
+						 is_same ? "itself" : frame->text);
+		count += !is_same;
+		is_again = is_same;
+		last = frame->text;
+	}
 	return count > 0 ? text.data : NULL;
 }
 

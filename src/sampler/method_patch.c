@@ -11,13 +11,8 @@
  * From 17 on, some elements are spare: with their ids we mark the sampled chunks (chunk_mark.h).
  *
  * The tables are static, so we reach each one through a scratch context of its type.  They are
- * constant, and lie in read-only memory.  Memory that holds no code becomes writable for the time
- * of a store.  Memory that may hold code must stay executable all the time and must never be
- * writable as well: the kernel stores there, by way of /proc/self/mem, which changes no protection.
- * It replaces the page by a private copy, as for a debugger that sets a breakpoint.
- *
- * A word is aligned, so that it lies in one page, and it is stored whole: code that reads it
- * meanwhile, a signal handler included, sees the old or the new value.
+ * constant, and lie in read-only memory: read_only_store.h stores there.  A server that takes rows
+ * of methods (method_registry.h) gets ours from us, and nothing is patched.
  *
  * Nothing is stored before everything is verified, for all types:
  * - the tables are different ones, lie in the server's executable, and where
@@ -32,10 +27,7 @@
 #include "postgres.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <link.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "utils/memutils.h"
 #if PG_VERSION_NUM >= 160000
@@ -47,6 +39,8 @@
 #include "base/page_layout.h"
 #include "sampler/chunk_mark.h"
 #include "sampler/method_patch.h"
+#include "sampler/method_registry.h"
+#include "sampler/read_only_store.h"
 
 /* This file knows the following layout. */
 StaticAssertDecl(offsetof(MemoryContextMethods, alloc) == 0 * sizeof(void *),
@@ -70,9 +64,6 @@ StaticAssertDecl(sizeof(MemoryContextMethods) == METHODS_IN_TABLE * sizeof(void 
 
 /* Chunks in scratch contexts have this size; a slab has one size only. */
 #define SCRATCH_CHUNK_BYTES 64
-
-/* The protection of memory that can't be told: no combination of PROT_ flags. */
-#define PROTECTION_UNKNOWN (-1)
 
 /* The server's executable in memory. */
 typedef struct ServerImage
@@ -118,91 +109,6 @@ static const MemoryContextMethodID method_ids[PLH_CONTEXT_TYPES] = {
 #endif
 };
 #endif
-
-/* PROT_ flags from those of a line of /proc/self/maps. */
-static int
-protection_of(const char *flags)
-{
-	return (flags[0] == 'r' ? PROT_READ : 0) |
-		(flags[1] == 'w' ? PROT_WRITE : 0) | (flags[2] == 'x' ? PROT_EXEC : 0);
-}
-
-/*
- * Returns PROT_ flags, or PROTECTION_UNKNOWN where there are several, or none can be found out.
- * The memory may be several mappings: where a store has made a page writable for a while, the
- * kernel does not always join it to its neighbours again.
- */
-static int
-find_protection(const void *start, const void *end)
-{
-	FILE	   *maps = fopen("/proc/self/maps", "r");
-	char		line[MAXPGPATH + 256];
-	uintptr_t	known_to = (uintptr_t) start;
-	int			protection = PROTECTION_UNKNOWN;
-
-	if (maps == NULL)
-		return PROTECTION_UNKNOWN;
-
-	/* The lines are in the order of their addresses. */
-	while (known_to < (uintptr_t) end && fgets(line, sizeof(line), maps) != NULL)
-	{
-		unsigned long low;
-		unsigned long high;
-		char		flags[5];
-
-		if (sscanf(line, "%lx-%lx %4s", &low, &high, flags) != 3 || known_to < low || known_to >= high)
-			continue;
-		if (known_to != (uintptr_t) start && protection != protection_of(flags))
-			break;
-		protection = protection_of(flags);
-		known_to = high;
-	}
-	fclose(maps);
-	return known_to >= (uintptr_t) end ? protection : PROTECTION_UNKNOWN;
-}
-
-/* Let the kernel store a word, without a change of protection. */
-static bool
-store_by_kernel(void **word, void *value)
-{
-	int			fd = open("/proc/self/mem", O_WRONLY | O_CLOEXEC);
-	ssize_t		written;
-	int			saved_errno;
-
-	if (fd < 0)
-		return false;
-	written = pwrite(fd, &value, sizeof(value), (off_t) (uintptr_t) word);
-	saved_errno = errno;
-	(void) close(fd);
-	errno = saved_errno;
-	return written == sizeof(value);
-}
-
-/* Store a word while its page is writable. */
-static bool
-store_in_writable_page(void **word, void *value, int protection)
-{
-	uintptr_t	page_bytes = sysconf(_SC_PAGESIZE);
-	void	   *page = (void *) ((uintptr_t) word & ~(page_bytes - 1));
-
-	Assert((protection & PROT_EXEC) == 0);
-	if (mprotect(page, page_bytes, protection | PROT_WRITE) != 0)
-		return false;
-
-	__atomic_store_n(word, value, __ATOMIC_RELEASE);
-
-	/* if this fails, the page stays writable, which is no reason to give up */
-	(void) mprotect(page, page_bytes, protection);
-	return true;
-}
-
-/* Returns false, with errno set, if the kernel says no; the word is then what it was. */
-static bool
-store(void **word, void *value, int protection)
-{
-	return (protection & PROT_EXEC) != 0 ? store_by_kernel(word, value) :
-		store_in_writable_page(word, value, protection);
-}
 
 /* This dl_iterate_phdr callback looks at the first module, the executable. */
 static int
@@ -305,15 +211,12 @@ is_exported(PlhContextType type, const char *method_name, void *method)
 	return method != NULL && method == dlsym(RTLD_DEFAULT, name);
 }
 
-/* Do what verify_table does for tables that are elements of one array. */
+/* Do what verify_table does for tables whose methods are exported. */
 static const char *
-verify_element(PlhContextType type)
+verify_exports(PlhContextType type)
 {
 	MemoryContextMethods *table = tables[type];
 
-	if (table - tables[PLH_ALLOCSET] != (int) method_ids[type] - (int) MCTX_ASET_ID)
-		return psprintf("The method table of %s contexts is not at the expected address.",
-						type_names[type]);
 	if (!is_exported(type, "Alloc", table->alloc) || !is_exported(type, "Free", table->free_p) ||
 		!is_exported(type, "Realloc", table->realloc) ||
 		!is_exported(type, "GetChunkContext", table->get_chunk_context) ||
@@ -354,16 +257,29 @@ verify_mark(PlhContextType type, const ServerImage *image)
 }
 #endif
 
+/* Returns in what way a type's table is not where it should be, or NULL. */
+static const char *
+verify_place(PlhContextType type, const ServerImage *image)
+{
+	const MemoryContextMethods *table = tables[type];
+
+	if ((uintptr_t) table < image->image_start || (uintptr_t) (table + 1) > image->image_end)
+		return psprintf("The method table of %s contexts is not in the server's executable.",
+						type_names[type]);
+#if PG_VERSION_NUM >= 160000
+	if (table - tables[PLH_ALLOCSET] != (int) method_ids[type] - (int) MCTX_ASET_ID)
+		return psprintf("The method table of %s contexts is not at the expected address.",
+						type_names[type]);
+#endif
+	return NULL;
+}
+
 /* Returns why a type's table must not be patched, or NULL. */
 static const char *
 verify_table(PlhContextType type, const ServerImage *image)
 {
 	const MemoryContextMethods *table = tables[type];
 	const MemoryContextMethods *last = table;
-
-	if ((uintptr_t) table < image->image_start || (uintptr_t) (table + 1) > image->image_end)
-		return psprintf("The method table of %s contexts is not in the server's executable.",
-						type_names[type]);
 
 	for (int i = 0; i < METHODS_IN_TABLE; i++)
 	{
@@ -385,27 +301,32 @@ verify_table(PlhContextType type, const ServerImage *image)
 	if (type != PLH_BUMP)
 		last = marked_table(type);
 #endif
-	protections[type] = find_protection(table, last + 1);
-	if (protections[type] == PROTECTION_UNKNOWN)
+	protections[type] = plh_read_only_store_protection(table, last + 1);
+	if (protections[type] == PLH_PROTECTION_UNKNOWN)
 		return psprintf("Could not determine the memory protection of the method table of %s contexts.",
 						type_names[type]);
 	return NULL;
 }
 
-/* Returns why the tables must not be patched, or NULL. */
+/*
+ * Returns why the methods must not be replaced, or NULL.  Where the server takes rows of methods,
+ * those that are there may be another module's.
+ */
 static const char *
-verify_tables(void)
+verify_tables(bool are_patched)
 {
 	ServerImage image = {0};
 
 	(void) dl_iterate_phdr(find_server_image, &image);
 	for (int type = 0; type < PLH_CONTEXT_TYPES; type++)
 	{
-		const char *refusal = verify_table(type, &image);
+		const char *refusal = verify_place(type, &image);
 
+		if (refusal == NULL && are_patched)
+			refusal = verify_table(type, &image);
 #if PG_VERSION_NUM >= 160000
-		if (refusal == NULL)
-			refusal = verify_element(type);
+		if (refusal == NULL && are_patched)
+			refusal = verify_exports(type);
 #endif
 #if PLH_MARKS_CHUNKS
 		if (refusal == NULL)
@@ -461,8 +382,19 @@ put_back(int count)
 	{
 		const Replacement *replacement = &replacements[count];
 
-		(void) store(replacement->place, replacement->original, protections[replacement->type]);
+		(void) plh_read_only_store(replacement->place, replacement->original,
+								   protections[replacement->type]);
 	}
+}
+
+/* Returns what a store that has failed is told by; errno has the reason. */
+static const char *
+refused_store(PlhContextType type, PlhStoreResult result)
+{
+	return result == PLH_STORE_SEALED ?
+		psprintf("The method table of %s contexts is in sealed memory, and the kernel does not write there by \"%s\": %m.",
+				 type_names[type], "/proc/self/mem") :
+		psprintf("Could not change the method table of %s contexts: %m.", type_names[type]);
 }
 
 /* Nothing here may palloc before all is stored or put back: it could become a sample. */
@@ -472,19 +404,41 @@ store_hooks(void)
 	for (int i = 0; i < replacement_count; i++)
 	{
 		const Replacement *replacement = &replacements[i];
+		PlhStoreResult result = plh_read_only_store(replacement->place, replacement->replaced_by,
+													protections[replacement->type]);
 
-		if (!store(replacement->place, replacement->replaced_by, protections[replacement->type]))
+		if (result != PLH_STORED)
 		{
 			int			saved_errno = errno;
 
 			put_back(i);
 			errno = saved_errno;
-			return psprintf("Could not change the method table of %s contexts: %m.",
-							type_names[replacement->type]);
+			return refused_store(replacement->type, result);
 		}
 	}
 	return NULL;
 }
+
+#if PLH_METHODS_CAN_BE_REGISTERED
+/* Have the server replace methods of a type.  What frees a sample comes before what takes one. */
+static void
+register_methods(PlhContextType type, const PlhMethods *hooks)
+{
+	MemoryContextMethods row = *tables[type];
+
+	if (hooks->free_p != NULL)
+	{
+		row.realloc = hooks->realloc;
+		row.free_p = hooks->free_p;
+#if PLH_MARKS_CHUNKS
+		plh_method_registry_set(method_ids[type] + PLH_MARK, &row);
+		row.free_p = tables[type]->free_p;
+#endif
+	}
+	row.alloc = hooks->alloc;
+	plh_method_registry_set(method_ids[type], &row);
+}
+#endif
 
 /* Returns NULL, or a sentence that says why the methods must not be replaced. */
 const char *
@@ -493,7 +447,7 @@ plh_method_patch_find(PlhMethods *originals)
 	const char *refusal;
 
 	find_tables();
-	refusal = verify_tables();
+	refusal = verify_tables(!plh_method_registry_is_open());
 	if (refusal != NULL)
 		return refusal;
 
@@ -510,6 +464,14 @@ plh_method_patch_find(PlhMethods *originals)
 const char *
 plh_method_patch_install(const PlhMethods *hooks)
 {
+#if PLH_METHODS_CAN_BE_REGISTERED
+	if (plh_method_registry_is_open())
+	{
+		for (int type = 0; type < PLH_CONTEXT_TYPES; type++)
+			register_methods(type, &hooks[type]);
+		return NULL;
+	}
+#endif
 	replacement_count = 0;
 	for (int type = 0; type < PLH_CONTEXT_TYPES; type++)
 		replace_methods(type, &hooks[type]);

@@ -20,13 +20,12 @@ plh_doubt_find(PlhDoubt *doubt, const PlhDoubted *doubted)
 	memset(doubt, 0, sizeof(*doubt));
 	plh_sentences_begin(&doubt->words);
 	plh_sentences_begin(&doubt->next);
-	if (doubted->process->image == NULL)
-		plh_doubt_unknown_say(doubt, doubted);
-	else if (!plh_doubt_unknown_find(doubt, doubted) &&
-			 !plh_doubt_unseen_find_frees(doubt, doubted->process->image->header) &&
-			 !plh_doubt_held_find_cursors(doubt, doubted) &&
-			 !plh_doubt_unseen_find(doubt, doubted->process) &&
-			 !plh_doubt_held_find_statement(doubt, doubted) &&
-			 !plh_doubt_outside_find(doubt, doubted))
+	doubt->is_unknown = plh_doubt_unknown_find(doubt, doubted);
+	if (!doubt->is_unknown &&
+		!plh_doubt_unseen_find_frees(doubt, doubted->process->image->header) &&
+		!plh_doubt_held_find_cursors(doubt, doubted) &&
+		!plh_doubt_unseen_find(doubt, doubted->process) &&
+		!plh_doubt_held_find_statement(doubt, doubted) &&
+		!plh_doubt_outside_find(doubt, doubted))
 		plh_doubt_growth_say(doubt, doubted);
 }

@@ -47,8 +47,9 @@ say_outside_uncounted(PlhDoubt *doubt, const PlhDoubted *doubted, PlhSentence re
 		PLH_SAY(&doubt->next, true, preload_malloc);
 }
 
-void
-plh_doubt_unknown_say(PlhDoubt *doubt, const PlhDoubted *doubted)
+/* What is known of a process without a profile. */
+static void
+say_unprofiled(PlhDoubt *doubt, const PlhDoubted *doubted)
 {
 	const PlhExplainedProcess *process = doubted->process;
 	const char *hint;
@@ -170,6 +171,11 @@ find_uncounted(PlhDoubt *doubt, const PlhDoubted *doubted)
 bool
 plh_doubt_unknown_find(PlhDoubt *doubt, const PlhDoubted *doubted)
 {
+	if (doubted->process->image == NULL)
+	{
+		say_unprofiled(doubt, doubted);
+		return true;
+	}
 	return find_blindness(doubt, doubted->process) || find_lost(doubt, doubted) ||
 		find_uncounted(doubt, doubted);
 }

@@ -9,8 +9,8 @@
 
 #include "telling/doubted.h"
 
-/* Why nothing is known of a process without a profile. */
-extern void plh_doubt_unknown_say(PlhDoubt *doubt, const PlhDoubted *doubted);
-
-/* Is something unknown that a finding could be about?  Then that is told. */
+/*
+ * Is something unknown that a finding could be about, as it always is of a process without a
+ * profile?  Then that is told.
+ */
 extern bool plh_doubt_unknown_find(PlhDoubt *doubt, const PlhDoubted *doubted);

@@ -21,6 +21,7 @@ typedef struct PlhDoubt
 	const char *nameless;		/* path of the binary of a site that is told
 								 * without a name; else NULL */
 	bool		is_undecided;	/* there may be a finding later */
+	bool		is_unknown;		/* too little is known of it to judge it */
 } PlhDoubt;
 
 /* What a process without findings is known by. */

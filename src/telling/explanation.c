@@ -56,6 +56,7 @@ typedef struct Telling
 	PlhCourse	course;			/* zeros without a history */
 	PlhFindings *findings;		/* NULL without a profile */
 	List	   *told;			/* of PlhToldFinding */
+	int			hidden;			/* findings that are suppressed */
 	const char *nameless;		/* path of a binary that names are missing of */
 	const char *peak_query;		/* that was told with the peak; else NULL */
 	TimestampTz told_peak_at;	/* 0: no peak was told */
@@ -113,7 +114,8 @@ note_nameless(Telling *telling, const PlhToldFinding *told)
 {
 	if (telling->nameless == NULL)
 		telling->nameless = plh_told_finding_nameless(told);
-	if (telling->nameless == NULL && told->finding->kind == PLH_KIND_STATEMENT)
+	if (telling->nameless == NULL && told->needs_names &&
+		told->finding->kind == PLH_KIND_STATEMENT)
 		telling->nameless = plh_function_shares_nameless(told->finding, telling->process->image,
 														 telling->stacks);
 }
@@ -155,7 +157,6 @@ tell_findings(Telling *telling, const PlhSuppressions *suppressions)
 		telling->process->image, telling->findings, telling->stacks, telling->symbols
 	};
 	int			found = 0;
-	int			hidden = 0;
 
 	for (int i = 0; i < telling->findings->count; i++)
 	{
@@ -166,7 +167,7 @@ tell_findings(Telling *telling, const PlhSuppressions *suppressions)
 			plh_image_findings_describe(finding, telling->process->image,
 										telling->stacks, suppressions, &listed);
 
-		hidden += shown == PLH_SUPPRESSED;
+		telling->hidden += shown == PLH_SUPPRESSED;
 		if (shown != PLH_SHOWN || plh_moment_has_lost(telling->process, finding->bytes))
 			continue;
 		told = plh_told_finding_make(finding, finding->site == NULL ? NULL : &listed, &in);
@@ -177,9 +178,9 @@ tell_findings(Telling *telling, const PlhSuppressions *suppressions)
 	}
 	if (found > TOLD_FINDINGS)
 		PLH_LINE(&telling->said, true, more_findings,.count = found - TOLD_FINDINGS);
-	if (hidden > 0)
-		PLH_LINE(&telling->said, true, hidden_findings,.count = hidden);
-	return found + hidden;
+	if (telling->hidden > 0)
+		PLH_LINE(&telling->said, true, hidden_findings,.count = telling->hidden);
+	return found + telling->hidden;
 }
 
 /* What it holds now of all kinds, as far as the kernel tells. */
@@ -310,8 +311,6 @@ tell_site_of_peak(Telling *telling, const Peak *peak)
 	PlhStackText stack;
 
 	plh_stack_text_describe(telling->stacks, peak->top.stack, &stack);
-	if (telling->nameless == NULL)
-		telling->nameless = plh_blamed_code_nameless(&stack);
 	PLH_LINE(&telling->said, image->alive, peak,
 			 .ago = plh_size_sentences_ago(telling->process, telling->told_peak_at),
 			 .bytes = plh_words_estimate(peak->bytes, peak->error_bytes),
@@ -520,6 +519,9 @@ tell_profile(Telling *telling, const PlhSuppressions *suppressions)
 								   plh_moment_own_bytes(process),
 								   image->alive ? process->now :
 								   image->header->census_at);
+	if (has_course)
+		plh_course_end_by(&telling->course, image->header, PLH_SERIES_OWN,
+						  plh_moment_idle_since(process));
 	telling->findings = plh_image_findings_make(image, process->baseline, until,
 												telling->symbols);
 	plh_size_sentences_say_parts(&telling->said, process, telling->findings->account);
@@ -551,6 +553,7 @@ plh_explanation_make(const PlhExplainedProcess *process, PlhSymbols *symbols,
 	explanation->text = telling.said;
 	explanation->nameless = telling.nameless;
 	explanation->told = telling.told;
+	explanation->hidden = telling.hidden;
 	explanation->account = telling.findings == NULL ? NULL : telling.findings->account;
 	explanation->course = telling.course;
 	explanation->own_bytes = plh_moment_own_bytes(process);

@@ -18,6 +18,7 @@ typedef struct PlhExplanation
 	PlhSaid		text;
 	List	   *told;			/* of PlhToldFinding, all that are not
 								 * suppressed; the first three are in the text */
+	int			hidden;			/* findings that are suppressed */
 	const PlhDoubt *doubt;		/* why there is none; else NULL */
 	const char *nameless;		/* path of a binary without names; else NULL */
 	const PlhAccount *account;	/* NULL without a profile */

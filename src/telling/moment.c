@@ -32,11 +32,23 @@ changed_bytes(const PlhExplainedProcess *process)
 									  PLH_COURSE_NOISE_PART * process->rss_anon_bytes) ? 0 : gained;
 }
 
+static bool
+is_idle(const PlhExplainedProcess *process)
+{
+	return process->state != NULL && strncmp(process->state, "idle", 4) == 0;
+}
+
+TimestampTz
+plh_moment_idle_since(const PlhExplainedProcess *process)
+{
+	return is_idle(process) ? process->state_since : process->now;
+}
+
 /* Has it done nothing since?  A session counts when it becomes idle. */
 static bool
 rests_since_count(const PlhExplainedProcess *process)
 {
-	return process->state != NULL && strncmp(process->state, "idle", 4) == 0 &&
+	return is_idle(process) &&
 		process->state_since - process->image->header->census_at <= MOMENT_US &&
 		changed_bytes(process) == 0;
 }

@@ -12,6 +12,9 @@
 /* Is what a process has counted current?  False of one that is gone. */
 extern bool plh_moment_is_now(const PlhExplainedProcess *process);
 
+/* Since when it waits for its client, in a transaction or not; "now" of any other. */
+extern TimestampTz plh_moment_idle_since(const PlhExplainedProcess *process);
+
 /*
  * The own memory of a process, now, or at the last count; -1 if not known.  Where its counts are
  * current, it is the figure that goes with them.

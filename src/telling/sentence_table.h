@@ -1054,6 +1054,24 @@ SENTENCE(alike, "four or more processes of one type are alike, without a finding
 SENTENCE(alike_suspect, "the same, with one",
 		 "{count} processes of type {name} are alike: they have {each} each on average, the largest {most}, and the verdict {verdict} {cause}. Only the largest is listed.", NULL)
 
+SECTION("The overview: the view pg_leakhunt")
+PHRASE(overview_by_routine, "a routine allocates it", "{what}, by {routines}", NULL)
+PHRASE(overview_of_query, "a statement holds it, whose text is known", "{what}: {query}", NULL)
+PHRASE(overview_libraries, "libraries of the session may have it",
+	   "{what}; its libraries that call malloc: {list}", NULL)
+PHRASE(overview_who, "one process has that cause", "{who}", "crashed: {who}")
+PHRASE(overview_who_several, "several have", "{count} processes like {who}",
+	   "{count} crashed processes like {who}")
+SENTENCE(overview_nothing, "nothing is suspect", "There is no finding.", NULL)
+SENTENCE(overview_visible, "the same, and the reader sees some processes",
+		 "Processes that you may not see are left out.", NULL)
+PLURAL(overview_judged, "the same: how many processes have been judged",
+	   "{count} process was judged.", "{count} processes were judged.", NULL, NULL)
+PLURAL(overview_unjudged, "and how many have not, such as small ones",
+	   "{count} has no verdict yet.", "{count} have no verdict yet.", NULL, NULL)
+SENTENCE(overview_explain, "the same",
+		 "SELECT * FROM pg_leakhunt_explain() says why, and what each process holds.", NULL)
+
 SECTION("How many connections the host bears")
 PLURAL(bears, "enough sessions of a kind were seen",
 	   "This host bears {count} connection of this kind ({low} to {high}).",

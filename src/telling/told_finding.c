@@ -139,6 +139,30 @@ name(PlhToldFinding *told, const PlhListedSite *named)
 	told->routine = plh_stack_text_routine(&named->stack);
 }
 
+/* Does the next step send its reader to the functions that allocate? */
+static bool
+asks_for_functions(const PlhSaid *next)
+{
+	static const PlhSentence asking[] = {
+		PLH_SAYS_value_made, PLH_SAYS_plugin_holds, PLH_SAYS_library_allocates,
+		PLH_SAYS_library_in_build, PLH_SAYS_report_to_authors, PLH_SAYS_functions_in_groups,
+		PLH_SAYS_functions_hold, PLH_SAYS_leader_holds, PLH_SAYS_vacuum_holds,
+		PLH_SAYS_see_report
+	};
+
+	ListCell   *cell;
+
+	foreach(cell, next->all)
+	{
+		PlhSentence said = ((const PlhSaidSentence *) lfirst(cell))->sentence;
+
+		for (int i = 0; i < lengthof(asking); i++)
+			if (said == asking[i])
+				return true;
+	}
+	return false;
+}
+
 PlhToldFinding *
 plh_told_finding_make(const PlhFinding *finding, const PlhListedSite *listed, const PlhFoundIn *in)
 {
@@ -182,6 +206,7 @@ plh_told_finding_make(const PlhFinding *finding, const PlhListedSite *listed, co
 	told->next = next.text.data;
 	told->next_summary = plh_sentences_first(&next);
 	told->next_id = plh_sentences_first_name(&next);
+	told->needs_names = finding->kind != PLH_KIND_STATEMENT || asks_for_functions(&next);
 	if (plh_finding_is_outside(finding))
 		told->loaded = plh_advice_loaded(image);
 	return told;
@@ -203,7 +228,8 @@ plh_told_finding_row_text(const PlhToldFinding *told)
 const char *
 plh_told_finding_nameless(const PlhToldFinding *told)
 {
-	if (told->named == NULL || plh_finding_subject(told->finding) == PLH_SUBJECT_CONTEXTS)
+	if (told->named == NULL || !told->needs_names ||
+		plh_finding_subject(told->finding) == PLH_SUBJECT_CONTEXTS)
 		return NULL;
 	return plh_blamed_code_nameless(&told->named->stack);
 }

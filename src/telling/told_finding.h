@@ -40,6 +40,8 @@ typedef struct PlhToldFinding
 	const char *next;
 	const char *next_summary;	/* the first sentence of that */
 	const char *next_id;		/* and its name in the table */
+	bool		needs_names;	/* what to do depends on the functions that
+								 * allocate */
 	const char *loaded;			/* a sentence: what the process has loaded
 								 * that may have it */
 	const char *libraries;		/* that it has loaded by itself and that call
@@ -52,7 +54,8 @@ extern PlhToldFinding *plh_told_finding_make(const PlhFinding *finding, const Pl
 
 /*
  * Path of the binary whose names are missing where a name would tell more; else NULL.  What memory
- * contexts are for tells their cause, whatever the function is called.
+ * contexts are for tells their cause, whatever the function is called, and so does a statement of
+ * which it is known what to do.
  */
 extern const char *plh_told_finding_nameless(const PlhToldFinding *told);
 

@@ -32,7 +32,7 @@ VERDICT_WORDS(FREED, "soft",
 			  "`SELECT pg_leakhunt_trim(pid)`. With glibc and `MALLOC_TRIM_THRESHOLD_=131072` in the server's environment, `malloc` does not raise its thresholds, and returns blocks of 128 kB and more when they are freed")
 VERDICT_WORDS(GROWING, "soft",
 			  "it grows like a cache that fills up, can still be reached, or has grown since your baseline",
-			  "look again later: a leak keeps growing, a cache does not")
+			  "look again later: a leak keeps growing, a cache does not. `pg_leakhunt_baseline(pid)` sets a [baseline](doc/walkthrough.md#watch-it-grow)")
 
 KIND_WORDS(SITE_LEAKS, cause_site, log_leak,
 		   "A leak: it was allocated again and again, and is not freed.")

@@ -21,6 +21,7 @@
 
 #include "dump_file.h"
 #include "fuzz.h"
+#include "judge/capacity_looks.h"
 #include "profile/baseline.h"
 #include "profile_input.h"
 #include "report/dump_symbols.h"
@@ -256,6 +257,29 @@ write_routine_seeds(void)
 	write_seed("routines/python", seed.data, seed.len);
 }
 
+/* What the keeper has seen at some looks at sessions of so many kinds. */
+static void
+write_capacity_seed(int kinds)
+{
+	static PlhCapacityRecord record;
+	PlhCapacitySession sessions[12];
+
+	plh_capacity_looks_begin(&record, 530, 1000);
+	for (int look = 0; look < 30 && kinds > 0; look++)
+	{
+		for (int i = 0; i < lengthof(sessions); i++)
+			sessions[i] = (PlhCapacitySession)
+		{
+			.kind = plh_capacity_looks_kind(&record, 10 + i % kinds, "app", 2000 + look),
+				.age_us = (int64) look * 60000000,.session_bytes = (look + i) * 1048576,
+				.statement_bytes = i * 1048576,.is_active = true
+		};
+		plh_capacity_looks_add(&record, sessions, lengthof(sessions), 2000 + look, 5000000);
+	}
+	write_seed(psprintf("capacity/%d_kinds", kinds), &record,
+			   PLH_CAPACITY_BYTES(record.kind_count));
+}
+
 int
 main(int argc, char **argv)
 {
@@ -275,6 +299,9 @@ main(int argc, char **argv)
 	write_profile_seeds(0, 1);
 	write_profile_seeds(2, 2);
 	write_profile_seeds(12, 3);
+	write_capacity_seed(0);
+	write_capacity_seed(1);
+	write_capacity_seed(2);
 	write_answers_seed();
 	write_routine_seeds();
 	close_dump_file();

@@ -3,8 +3,10 @@
  *	  A library to be preloaded (LD_PRELOAD), with which the kernel seems to
  *	  refuse changes of the executable's read-only memory.
  *
- * failing_store is the number of changes until one is refused; 0 = none is.
- * A page that is writable and executable at once is refused at all times.
+ * failing_store is the number of changes until one is refused; 0 = none is.  If it is negative,
+ * the kernel stores nothing itself, as where proc_mem.force_override=never was given to it.
+ * tried_stores counts all that are tried.  A page that is writable and executable at once is
+ * refused at all times.
  * Nothing of PostgreSQL's is used, as all programs have the library preloaded.
  */
 #include <dlfcn.h>
@@ -20,6 +22,8 @@
 
 extern int	failing_store;
 int			failing_store;
+extern int	tried_stores;
+int			tried_stores;
 
 /* Is an address in the executable?  Only the first module is looked at. */
 static int
@@ -40,14 +44,21 @@ visit_executable(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
+static bool
+is_in_executable(uintptr_t address)
+{
+	(void) dl_iterate_phdr(visit_executable, &address);
+	return address;
+}
+
 /* Is a change at this address to be refused? */
 static bool
 is_refused(uintptr_t address)
 {
-	if (failing_store == 0)
+	if (!is_in_executable(address))
 		return false;
-	(void) dl_iterate_phdr(visit_executable, &address);
-	return address && --failing_store == 0;
+	tried_stores++;
+	return failing_store > 0 && --failing_store == 0;
 }
 
 int
@@ -72,9 +83,9 @@ pwrite(int fd, const void *bytes, size_t count, off_t offset)
 	ssize_t		(*original) (int, const void *, size_t, off_t) =
 		(ssize_t (*) (int, const void *, size_t, off_t)) dlsym(RTLD_NEXT, "pwrite");
 
-	if (count == sizeof(void *) && is_refused(offset))
+	if (count == sizeof(void *) && (is_refused(offset) || (failing_store < 0 && is_in_executable(offset))))
 	{
-		errno = EACCES;
+		errno = failing_store < 0 ? EIO : EACCES;
 		return -1;
 	}
 	return original(fd, bytes, count, offset);

@@ -1,7 +1,7 @@
 /*
  * method_tables.c
- *	  Shows the method tables of memory contexts, and sets when a change of them
- *	  is to be refused.
+ *	  Shows the method tables of memory contexts, how many changes of them were
+ *	  tried, and sets when one is to be refused.
  */
 #include "postgres.h"
 
@@ -19,6 +19,7 @@ PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(method_tables);
 PG_FUNCTION_INFO_V1(refuse_store);
+PG_FUNCTION_INFO_V1(tried_stores);
 
 /* Append the tables that begin with that of a context, which is deleted. */
 static void
@@ -57,14 +58,28 @@ method_tables(PG_FUNCTION_ARGS)
 	PG_RETURN_BYTEA_P(tables);
 }
 
+/* A variable of failing_store, which must be preloaded. */
+static int *
+preloaded_variable(const char *name)
+{
+	int		   *variable = dlsym(RTLD_DEFAULT, name);
+
+	if (variable == NULL)
+		elog(ERROR, "failing_store is not preloaded");
+	return variable;
+}
+
 /* Let the n-th change of read-only memory from now on be refused. */
 Datum
 refuse_store(PG_FUNCTION_ARGS)
 {
-	int		   *failing_store = dlsym(RTLD_DEFAULT, "failing_store");
-
-	if (failing_store == NULL)
-		elog(ERROR, "failing_store is not preloaded");
-	*failing_store = PG_GETARG_INT32(0);
+	*preloaded_variable("failing_store") = PG_GETARG_INT32(0);
 	PG_RETURN_VOID();
+}
+
+/* How many changes this process and its parent have tried. */
+Datum
+tried_stores(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT32(*preloaded_variable("tried_stores"));
 }

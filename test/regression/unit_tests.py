@@ -392,8 +392,8 @@ class Output(unittest.TestCase):
         known = suppressions.Suppression(["f"], "why", (0, 9999), True)
         result = self.result(findings=[self.finding([1], suppression=known)])
         self.assertEqual(output.sentences(result, False),
-                         ["1 call site of what PostgreSQL itself keeps left out; "
-                          "--all lists them."])
+                         ["Not listed: 1 call site at which PostgreSQL itself keeps memory, "
+                          "which is no leak of the extension; --all lists them."])
         self.assertIn("  PostgreSQL keeps it: why", output.sentences(result, True))
 
     def test_junit_has_no_character_that_XML_lacks(self):

@@ -174,7 +174,7 @@ plh_sql_source_target(FunctionCallInfo fcinfo, int arguments)
 }
 
 bool
-plh_sql_source_profile(PlhSourceProfile *profile, const PlhTarget *target, int level)
+plh_sql_source_profile(PlhSourceProfile *profile, const PlhTarget *target)
 {
 	*profile = (PlhSourceProfile)
 	{
@@ -197,13 +197,13 @@ plh_sql_source_time(const PlhSourceProfile *profile)
 }
 
 PlhProfileImage *
-plh_sql_source_process(int pid, int level)
+plh_sql_source_process(int pid)
 {
 	return plh_profile_reader_find(NULL, pid, false);
 }
 
 void
-plh_sql_source_deny_process(int pid, int level)
+plh_sql_source_deny_process(int pid)
 {
 }
 

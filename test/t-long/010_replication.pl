@@ -41,6 +41,7 @@ $primary->append_conf('postgresql.conf', "summarize_wal = on\n")
 $primary->start;
 my $connection = $primary->connstr . ' dbname=postgres';
 $primary->safe_psql('postgres', 'CREATE EXTENSION pg_leakhunt');
+my $directory = profile_directory($primary);
 $primary->command_ok(
 	[
 		'pgbench', '-i', '-s', 1, '-q', '-h', $primary->host, '-p',
@@ -220,6 +221,7 @@ push @kinds, 'subscriber logical replication tablesync worker',
 push @kinds, 'primary io worker' if $version >= 18;
 # the logger goes on until it has read the last word of the postmaster
 wait_until(sub { dumped_kinds()->{"primary $logger"} }, 'the logger has left its dump');
+is_gone($directory, 'and has removed the directory of the profiles, which the postmaster could not');
 my $dumped = dumped_kinds();
 for my $kind (@kinds)
 {

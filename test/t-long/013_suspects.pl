@@ -29,7 +29,7 @@ after_workload('', 'setup');
 my $suspects = q{
 	SELECT verdict, context_name, function_of(site), score > 0.5,
 		survival > 0.99, transactions > 8, coalesce(bytes_per_hour > 0, true), query LIKE 'SELECT leak_top%',
-		evidence ~ '^\d+ \w+ \(.*\) of the \d+ \w+ allocated here has not been freed, and it (keeps growing|kept growing until [^.]*)\. '
+		translate(evidence, E'\n', ' ') ~ '^\d+ \w+ \(.*\) of the \d+ \w+ allocated here has not been freed, and it (keeps growing|kept growing until [^.]*)\. '
 	FROM pg_leakhunt_suspects WHERE pid = pg_backend_pid()
 	ORDER BY context_name COLLATE "C"};
 {
@@ -51,7 +51,7 @@ is( $node->safe_psql(
 		'postgres',
 		"SET pg_leakhunt.sample_interval = '16kB';\n\\o /dev/null\nSELECT pg_leakhunt_baseline(pg_backend_pid());\n$texts\n\\o\n" . q{
 		SELECT verdict, context_name, function_of(site), score > 0.5,
-			evidence ~ 'more than at the baseline\. (With rounding[^.]*\. )?Each of \d+ statements has too little of it to tell'
+			translate(evidence, E'\n', ' ') ~ 'more than at the baseline\. (With rounding[^.]*\. )?Each of \d+ statements has too little of it to tell'
 		FROM pg_leakhunt_suspects WHERE pid = pg_backend_pid()}),
 	'growing|CacheMemoryContext|leaking_in|f|t',
 	'a leak by many statements is growing');
@@ -80,7 +80,7 @@ my $after = ask($node, 'SELECT clock_timestamp()');
 $session->query_safe('SELECT leak_top(100, 20000)');
 is( $node->safe_psql(
 		'postgres',
-		"SELECT verdict, function_of(site), score > 0.5, evidence LIKE '% more than at the baseline. Too little has happened %' FROM pg_leakhunt_suspects WHERE pid = $pid"
+		"SELECT verdict, function_of(site), score > 0.5, translate(evidence, E'\\n', ' ') LIKE '% more than at the baseline. Too little has happened %' FROM pg_leakhunt_suspects WHERE pid = $pid"
 	),
 	'growing|leaking_top|f|t',
 	'a site that grew since the baseline is growing');

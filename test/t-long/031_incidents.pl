@@ -136,7 +136,7 @@ sub suspects
 	my @rows = split /\n/, $node->safe_psql(
 		'postgres', q{
 		SELECT application_name, pid, verdict, coalesce(function_of(site), '-'),
-			coalesce(context_name, '-'), evidence
+			coalesce(context_name, '-'), translate(evidence, E'\n', ' ')
 		FROM pg_leakhunt_suspects WHERE verdict <> 'growing'});
 	my %suspects;
 

@@ -79,6 +79,14 @@ sub largest_suspect
 	return ask($node, "SELECT $column FROM pg_leakhunt_suspects WHERE pid = $pid ORDER BY bytes DESC LIMIT 1");
 }
 
+# Its evidence, in one line.
+sub evidence
+{
+	my ($pid) = @_;
+
+	return largest_suspect($pid, 'evidence') =~ s/\n/ /gr;
+}
+
 # What is said of a process, in one line.
 sub explanation
 {
@@ -92,11 +100,11 @@ my ($session, $pid) = session_of('SELECT hold_malloc(100000, 20)', 20);
 is(suspects($pid), 'malloc [malloc] holding_malloc', 'a call site of malloc is a suspect');
 is_near(largest_suspect($pid, 'bytes'), 8_000_000, 40_000_000, 'a suspect of malloc has what its site holds');
 is(largest_suspect($pid, 'query'), 'SELECT hold_malloc(100000, 20);', 'a suspect of malloc has its statement');
-ok(largest_suspect($pid, q('hold_malloc' = ANY (functions(stack)))) eq 't', 'a suspect of malloc has its stack');
-like(largest_suspect($pid, 'evidence'),
+ok(largest_suspect($pid, q('hold_malloc' = ANY (functions(string_to_array(stack, E'\n'))))) eq 't', 'a suspect of malloc has its stack');
+like(evidence($pid),
 	qr/^\d\d MB \(.*\) of the \d\d MB allocated here has not been freed, and it (?:keeps growing|kept growing until [^.]*)\. .* Next: Report this/,
 	'the evidence of a suspect of malloc is that of a leak');
-unlike(largest_suspect($pid, 'evidence'), qr/librar/, 'the evidence of a suspect of malloc with a site accuses no library');
+unlike(evidence($pid), qr/librar/, 'the evidence of a suspect of malloc with a site accuses no library');
 like(explanation($pid),
 	qr{Verdict: malloc at holding_malloc(?: \([^)]*\))? in \[malloc\]\. This call site holds (?:all|\d+%) of the process' sampled memory\. \d\d MB \(.*\) of the \d\d MB allocated here .* Allocated by statements of this form: SELECT hold_malloc\(100000, 20\); Next: Report this},
 	'an explanation has the suspect of malloc');
@@ -183,7 +191,7 @@ $session->quit;
 # What threads take that are not sampled is malloc's as a whole.
 ($session, $pid) = session_of('SELECT leak_in_threads(2, 2500)', 14, $long_rest);
 is(suspects($pid, 10_000_000), 'malloc', 'what other threads take is the suspect of no call site');
-like(largest_suspect($pid, 'evidence'),
+like(evidence($pid),
 	qr/ The call sites of .* of it are known\. Threads that are not sampled have allocated \d+ MB in all\. It is not known which statement allocated this\. Libraries that call malloc, loaded by this process: malloc_users\.so; linked to the server: .* Next: See what the session does with the libraries that it has loaded by itself\. .*Until this is fixed, limit how long such connections live .*: SELECT pg_terminate_backend\($pid\)\.$/,
 	'the evidence of malloc as a whole names threads and libraries');
 cmp_ok(process_row($node, $pid)->{malloc_untracked_bytes}, '>', 30_000_000, 'bytes of other threads are in malloc_untracked_bytes');
@@ -255,7 +263,7 @@ $node->stop;
 start_with();
 ($session, $pid) = session_of('SELECT hold_malloc(100000, 50)', 14, $long_rest);
 is(suspects($pid), 'malloc', 'without the library malloc is a suspect as a whole');
-like(largest_suspect($pid, 'evidence'), qr/Next: .* To see call sites of malloc and their statements, restart the server with pg_leakhunt_malloc\.so in LD_PRELOAD\.$/, 'without the library the evidence tells to preload it');
+like(evidence($pid), qr/Next: .* To see call sites of malloc and their statements, restart the server with pg_leakhunt_malloc\.so in LD_PRELOAD\.$/, 'without the library the evidence tells to preload it');
 $row = process_row($node, $pid);
 is_deeply([ @{$row}{ 'malloc_tracked', 'malloc_untracked_bytes' } ], [ JSON::PP::false, undef ], 'without the library malloc is not tracked');
 $session->quit;

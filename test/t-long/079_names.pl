@@ -314,7 +314,7 @@ SKIP:
 	is(scalar(() = $explained =~ /Function names of /g), 1, 'explain says once that names are missing');
 	like($explained, qr{\Q$said\E}, 'explain says where the commands are');
 	like($explained, qr{stripped\.so\+0x[0-9a-f]+, called by leak_top}, 'a function without a name is named by its caller');
-	my $evidence = $node->safe_psql('postgres', "SELECT string_agg(evidence, E'\\n') FROM pg_leakhunt_suspects");
+	my $evidence = $node->safe_psql('postgres', "SELECT translate(string_agg(evidence, ' '), E'\\n', ' ') FROM pg_leakhunt_suspects");
 	is(scalar(() = $evidence =~ /Function names of stripped\.so are missing\./g), 1, 'suspects say it once');
 	my $picture = $node->safe_psql('postgres', 'SELECT pg_leakhunt_flamegraph(' . session_pid($sessions[0]) . ')');
 	is(scalar(() = $picture =~ /pg_leakhunt_symbols says how to see names that are missing/g), 1, 'a picture says once where to read of missing names');

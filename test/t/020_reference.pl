@@ -254,7 +254,7 @@ sub anchors
 }
 
 # Links of all pages lead to files that are there, and to headings in them.
-my %pages = map { s{^\Q$top\E/}{}r => slurp_file($_) } glob "$top/*.md $top/doc/*.md $top/test/incidents/[0-9]*.md $top/monitoring/*.md $top/packaging/*/*.md";
+my %pages = map { s{^\Q$top\E/}{}r => slurp_file($_) } glob "$top/*.md $top/doc/*.md $top/doc/reports/*.md $top/test/incidents/[0-9]*.md $top/monitoring/*.md $top/packaging/*/*.md";
 my @astray;
 
 for my $page (sort keys %pages)
@@ -283,5 +283,12 @@ for my $page (qw(README.md doc/leak-or-cache.md doc/walkthrough.md doc/pools.md 
 	is(join(' ', grep { !$known{$_} } $pages{$page} =~ /\b(pg_leakhunt_\w+)/g),
 		'', "the reference has all names of $page");
 }
+
+# README is short: the words that are not in its two tables of reference, those of verdicts and
+# of what is supported.
+my $readme = $pages{'README.md'} =~ s/^<!-- .*? -->$//mgr;
+$readme =~ s/^\| (?:`verdict`|\| supported) \|.*\n(?:\|.*\n)+//mg;
+my @words = split ' ', $readme;
+cmp_ok(scalar(@words), '<=', 1500, 'README has no more than 1,500 words');
 
 done_testing();

@@ -207,6 +207,8 @@ SKIP:
 
 	IPC::Run::run([ 'promtool', 'check', 'metrics' ], '<', \$text, '>&', \$said);
 	is($said, '', 'promtool finds nothing wrong in the metrics');
+	IPC::Run::run([ 'promtool', 'test', 'rules', "$FindBin::RealBin/../../monitoring/rules_test.yml" ], '>&', \$said);
+	like($said, qr/SUCCESS/, 'each alert fires on its fault, and only then') or diag($said);
 }
 for my $client ('parca', 'prometheus')
 {

@@ -260,13 +260,31 @@ for my $call ("explain($growing_pid%)", "page($growing_pid%)", "page('$growing_d
 }
 kill 'TERM', $growing_pid;
 
-# What is not there is an ERROR, as the result goes into a file.
-for my $wrong ([ '99999999', qr/not a PostgreSQL server process/ ], [ "'none.profile'", qr/could not open/ ], [ 'NULL::int', qr/must not be null/ ])
+# What is not there.
+for my $wrong ([ '99999999', qr/WARNING:  PID 99999999 is not a PostgreSQL server process/ ], [ "'none.profile'", qr/ERROR:  could not open/ ], [ 'NULL::int', qr/ERROR:  pid must not be null/ ])
 {
-	my (undef, undef, $stderr) = $node->psql('postgres', "SELECT pg_leakhunt_page($wrong->[0])");
+	my (undef, $stdout, $stderr) = $node->psql('postgres', "SELECT pg_leakhunt_page($wrong->[0])");
 
-	like($stderr, $wrong->[1], "a page of $wrong->[0] is an ERROR");
+	like($stderr, $wrong->[1], "of $wrong->[0] there is no page, which is said");
+	is($stdout, '', 'and it is empty');
 }
+
+# A session that has allocated next to nothing has no profile, and a page of words.
+set_and_reload($node, 'pg_leakhunt.sample_interval', '512kB');
+my $small = $node->background_psql('postgres');
+set_and_reload($node, 'pg_leakhunt.sample_interval', '64kB');
+my $small_pid = session_pid($small);
+my $small_path = save('small', "pg_leakhunt_page($small_pid, redact => true)");
+is(document_of($small_path)->{explanation}{sentences}[0], $node->safe_psql('postgres', "SELECT split_part(explanation, E'\\n', 1) FROM pg_leakhunt_explain($small_pid, redact => true)"),
+	'of a small session the page has what pg_leakhunt_explain says');
+
+# A function that calls itself, and a statement that runs.
+$node->safe_psql('postgres', 'CREATE FUNCTION again(n int) RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM leak_top(1000, 600); IF n > 0 THEN PERFORM again(n - 1); END IF; END $$');
+my $recursion = $node->background_psql('postgres');
+my $recursion_pid = session_pid($recursion);
+$recursion->query_safe('SELECT again(20)') for 1 .. 12;
+my $recursion_path = save('recursion', "pg_leakhunt_page($recursion_pid)");
+$recursion->quit;
 
 # Large and odd pages.
 write_dump(
@@ -313,13 +331,33 @@ like(slurp_file($hostile_file), qr/<title>pg_leakhunt: [^<>"]*&#x3C;img [^<>"]*<
 my $script = q{<script>document.title=1</script>"'&};
 my $quoted = $script =~ s/"/""/gr;
 $node->safe_psql('postgres', qq{CREATE ROLE "$quoted" SUPERUSER LOGIN; CREATE DATABASE "$quoted"});
+my ($leaker) = $node->safe_psql('postgres', q{SELECT probin FROM pg_proc WHERE proname = 'leak_top'});
 my $hostile_session = $node->background_psql('postgres', extra_params => [ '-U', $script, '-d', "dbname='" . $script =~ s/'/\\'/gr . "'" ]);
 my $hostile_pid = session_pid($hostile_session);
 $hostile_session->query_safe(qq{SET application_name = '</script>"<b>'; DECLARE kept CURSOR WITH HOLD FOR SELECT repeat('</script>', 100) FROM generate_series(1, 5000)});
+# of a hostile function in a hostile schema, which leaves much, by a statement that takes much
+$hostile_session->query_safe(qq{
+	CREATE SCHEMA "$quoted";
+	CREATE FUNCTION "$quoted"."$quoted"(int, int) RETURNS void LANGUAGE c AS '$leaker', 'leak_top';
+	CREATE FUNCTION "$quoted"."<img src=x onerror=alert(1)>"() RETURNS void LANGUAGE plpgsql AS \$\$ BEGIN PERFORM "$quoted"."$quoted"(1000, 40000); END \$\$});
+$hostile_session->query_safe(qq{SELECT "$quoted"."<img src=x onerror=alert(1)>"(), '</script>'});
 my $hostile_names = save('hostile_names', "pg_leakhunt_page($hostile_pid)");
 is( join('|', @{ document_of($hostile_names)->{explanation} }{qw(username database application_name)}),
 	"$script|$script|</script>\"<b>", 'hostile names of a role, a database and an application are in the page as they are');
 my $hostile_server = save('hostile_server', 'pg_leakhunt_page()');
+my $hostile_document = document_of($hostile_server);
+for my $part ([ 'the account of memory', [ map { $_->{title} } @{ $hostile_document->{memory}{parts} } ], 'application </script>"<b>' ],
+	[ 'statements', [ map { $_->{query} } @{ $hostile_document->{statements} } ], "'</script>'" ],
+	[ 'routines', [ map { $_->{routine} // '' } map { @{ $_->{findings} } } @{ $hostile_document->{processes} } ], '<img src=x onerror=alert(1)>' ])
+{
+	my ($what, $texts, $name) = @$part;
+
+	ok((grep { index($_, $name) >= 0 } @$texts), "a hostile name is among $what") or diag(join "\n", @$texts);
+}
+my $hostile_graph = "$directory/hostile.svg";
+open my $picture, '>', $hostile_graph or die $!;
+print $picture $node->safe_psql('postgres', "SELECT pg_leakhunt_flamegraph($hostile_pid, query => true)");
+close $picture or die $!;
 $hostile_session->quit;
 
 SKIP:
@@ -328,7 +366,7 @@ SKIP:
 	my $browser = Browser->start($directory, "$FindBin::RealBin/../perl/page_probe.js");
 
 	for my $case ([ 'server', $server_path ], [ 'page', $path ], [ 'large', $large ], [ 'empty', $empty ], [ 'hostile names', $hostile_names ],
-		[ 'hostile server', $hostile_server ], [ 'hostile file', $hostile_file ], [ 'hostile', $hostile ])
+		[ 'hostile server', $hostile_server ], [ 'hostile file', $hostile_file ], [ 'hostile', $hostile ], [ 'recursion', $recursion_path ])
 	{
 		for my $width (360, 1280)
 		{
@@ -353,10 +391,28 @@ SKIP:
 		}
 	}
 	$browser->emulate(0, 0);
+	$browser->open($hostile_graph);
+	unlike($browser->value('document.documentElement.textContent'), qr/^1$/, 'a flame graph of hostile names is shown');
+	is($browser->value('document.querySelectorAll("script").length + "|" + document.querySelectorAll("img, b").length + "|" + document.title'), '1|0|' . $browser->value('document.querySelector("title").textContent'),
+		'no name in it is an element, and none runs');
+	is_deeply([ $browser->console ], [], 'and nothing goes wrong in the console');
+	$browser->open($hostile);
 	is($browser->value("Math.max(...[...document.querySelectorAll('tbody th, tbody td')].map(cell => cell.textContent.length))"), 400, 'a name of 64 kB makes no tall row');
 	like($browser->value('document.body.textContent'), qr/<202E><200F>gnp\.elif/, 'what turns the order of letters is shown as a code');
 
 	$browser->resize(1280, 900);
+
+	# of a small session there are words, and no more; redacted, it is said what is left in
+	$browser->open($small_path);
+	is($browser->result('count', 'main > section'), 1, 'the page of a small session has one part');
+	like($browser->result('textOf', '#words'), qr/^What pg_leakhunt says.*This process has no profile.*/s, 'which says why');
+	like($browser->result('textOf', '.redacted'), qr/Names of schemas, .*functions.* are left in\./, 'a redacted page says which names are left in');
+	is_deeply([ $browser->console ], [], 'a small session: nothing goes wrong in the console');
+
+	# a function that calls itself is one frame
+	$browser->open("$recursion_path#by=routine&as=tree");
+	is($browser->value("[...document.querySelectorAll('#tree tbody tr')].filter(row => row.textContent.includes('again(integer)')).length"), 1, 'recursion in PL/pgSQL is folded');
+	like($browser->result('textOf', '#words'), qr/allocated in again\(integer\) line 1, called by itself\./, 'and told as such');
 
 	# all that can be chosen, of hostile names, and addresses that make no sense
 	for my $address (
@@ -381,6 +437,24 @@ SKIP:
 		close $out or die $!;
 		$browser->open($file);
 	};
+
+	# memory of the executor has the colour that its functions have; growth ends where a session
+	# came to rest, not at a later count
+	my $drawn = document_of($path);
+	my @at = @{ $drawn->{history}{at} };
+	$drawn->{families} = [ map { my ($name, $part, $bytes) = @$_; { name => $name, part => $part, bytes => [ map { $bytes } @at ] } } [ 'anything', 0, 9e6 ], [ 'the executor', 1, 8e6 ], [ 'sorts', 1, 7e6 ], [ 'caches', 3, 6e6 ] ];
+	$open_with->($path, $drawn);
+	is($browser->value("[...document.querySelectorAll('.layer')].slice(0, 4).map(layer => layer.dataset.fill).join(' ')"), 'family-1 family-2 family-5 family-3', 'parts of the server have their colours in the chart, too');
+	is($browser->value("(name => getComputedStyle(document.documentElement).getPropertyValue(name))('--family-2') !== ''"), JSON::PP::true, 'which there are');
+	$drawn->{history}{$_} = [ (@{ $drawn->{history}{$_} })[ 0, -1 ] ] for keys %{ $drawn->{history} };
+	$drawn->{families} = [];
+	$drawn->{followed_sites} = [];
+	@{ $drawn->{history} }{qw(at own)} = ([ 0, 60_000_000 ], [ 1e6, 9e6 ]);
+	$drawn->{at} = $drawn->{origin} + 60_000_000;
+	$drawn->{explanation}{course}{rests_since} = $drawn->{origin} + 2_000_000;
+	$open_with->($path, $drawn);
+	my @line = map { [ split /,/ ] } split / /, $browser->value("document.querySelector('.own').getAttribute('points')");
+	is_deeply([ scalar @line, $line[1][1] == $line[2][1], $line[1][0] - $line[0][0] < 0.1 * ($line[2][0] - $line[0][0]) ], [ 3, 1, 1 ], 'a session at rest has not grown until it was counted');
 
 	# what the answers make of other findings than that of the process above
 	my $answers_to = sub {
@@ -459,6 +533,11 @@ SKIP:
 	is($growth_of->([ 36 * 2**20, 7200e6 ], [ 36 * 2**30, 100e6 ]), '+1096 MB in 2 h', 'growth of several is told per hour only where that is known of all');
 	is($growth_of->([ undef, undef ]), '', 'what does not grow has none');
 	like($browser->result('textOf', '.kinds'), qr/^query the running statement or transaction holds far more than/, 'it is said what a verdict means');
+	$grown->{processes}[0]{findings} = [ map { { verdict => 'leak', cause => 'at f', about => 'at f', bytes => 1e8, error_bytes => 0, bytes_per_hour => undef, rate_us => undef } } 1 ];
+	$grown->{processes}[1]{findings} = [ map { { %$_, bytes => 9e8 } } @{ $grown->{processes}[0]{findings} } ];
+	$grown->{processes}[1]{crash} = 'crashed';
+	$open_with->($server_path, $grown);
+	is_deeply([ grep { /^1/ } @{ $browser->result('cellsOf', '#causes-table', 'at f', 'Processes') } ], [ '1', '1 crashed' ], 'what crashed processes held stands behind what is held');
 	push @{ $grown->{sentences} }, '5 more causes are in pg_leakhunt_suspects.';
 	push @{ $grown->{sentence_ids} }, 'server_more';
 	$open_with->($server_path, $grown);
@@ -468,6 +547,8 @@ SKIP:
 	like($browser->result('cellOf', '#processes-table', "$pid client backend", 'Sampled'), qr/ \(\+\/- /, 'a process of the server has its error');
 	$browser->value("[...document.querySelectorAll('#processes-table tbody button')].find(button => button.textContent.startsWith('$pid ')).click()");
 	like($browser->result('textOf', '#detail'), qr/SELECT pg_leakhunt_page\($pid\)/, 'a process that is chosen tells how to see more');
+	is($browser->value("getComputedStyle(document.querySelector('#detail .card h3')).display"), 'block', 'the heading of its verdict is not torn apart');
+	like($browser->result('textOf', '#words .card'), qr/^Verdict: .* leaking_top/, 'the first card of the server names its causes');
 	is($browser->value('location.hash'), "#pid=$pid", 'a process that is chosen is in the address');
 
 	$browser->open($path);
@@ -476,6 +557,14 @@ SKIP:
 	like($browser->result('textOf', '.answers'), qr/^Leak or cache\?(A leak|Not sure yet): .*Who\?leaking_top .* in TopMemoryContext.*Since when\?Since \d{4}-\d\d-\d\d .*Own memory rose from .* to /,
 		'leak or cache, who, since when is answered at the top');
 	cmp_ok($browser->result('coloursOfGraph'), '>', 2, 'the flame graph has colours');
+	my $empty_rows = grep { $_->[4] == 0 } @{ document_of($path)->{sites} };
+	my $all_rows = @{ document_of($path)->{sites} };
+	is($browser->value("document.querySelectorAll('#sites-table tbody tr').length"), $all_rows - $empty_rows, 'call sites with nothing are not among the rows');
+	if ($empty_rows)
+	{
+		$browser->value("[...document.querySelectorAll('#sites-table > button')].find(button => !button.hidden).click()");
+		is($browser->value("document.querySelectorAll('#sites-table tbody tr').length"), $all_rows, 'until they are asked for');
+	}
 	my $live_text = $node->safe_psql('postgres', "SELECT pg_size_pretty(live_bytes) FROM pg_leakhunt_report('$file') WHERE site LIKE 'leaking_top%'");
 	like($browser->result('cellOf', '#sites-table', 'leaking_top', 'Live'), qr/^\Q$live_text\E \(/, 'the table has the largest site, with its error');
 

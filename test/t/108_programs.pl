@@ -15,7 +15,7 @@ my $completion = "$folder{sharedir}/pg_leakhunt/pg_leakhunt.bash";
 my $has_psycopg2 = system("/usr/bin/python3 -c 'import psycopg2' 2>/dev/null") == 0;
 my @programs = map { s{.*/}{}r } grep { -f && -x } glob("$folder{bindir}/pg_leakhunt_*");
 
-is(join(' ', @programs), 'pg_leakhunt_attach pg_leakhunt_export pg_leakhunt_look pg_leakhunt_regress pg_leakhunt_remove', 'all programs are installed');
+is(join(' ', @programs), 'pg_leakhunt_attach pg_leakhunt_demo pg_leakhunt_export pg_leakhunt_look pg_leakhunt_regress pg_leakhunt_remove', 'all programs are installed');
 
 # The options that a text names, in alphabetical order.
 sub options_in

@@ -27,6 +27,7 @@ main(void)
 	test_reuse();
 	test_changing_profiles();
 	test_suppression();
+	test_wrapped_texts();
 	test_pictures();
 	test_merges();
 	test_redaction();

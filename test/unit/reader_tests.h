@@ -14,6 +14,7 @@ extern void test_dump_files(void);
 extern void test_damaged_dumps(void);
 extern void test_baselines(void);
 extern void test_suppression(void);
+extern void test_wrapped_texts(void);
 extern void test_pictures(void);
 extern void test_merges(void);
 extern void test_redaction(void);

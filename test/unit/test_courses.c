@@ -88,6 +88,17 @@ test_shapes(void)
 	   course.grown_bytes == 60 * MB,
 	   "a process that stops to grow rests, and its growth is known");
 
+	plh_course_follow(&course, &header, PLH_SERIES_OWN, growing(60) + 5 * MB, SECONDS(600));
+	plh_course_end_by(&course, &header, PLH_SERIES_OWN, SECONDS(595));
+	ok(course.rests_since == SECONDS(600), "a short pause ends no growth");
+	plh_course_end_by(&course, &header, PLH_SERIES_OWN, SECONDS(62));
+	ok(course.rests_since == SECONDS(62) && course.grown_bytes == 65 * MB &&
+	   course.late_bytes == 34 * MB && !course.end_unknown,
+	   "growth that is counted late has ended when the process became idle");
+	plh_course_follow(&course, &header, PLH_SERIES_OWN, growing(60) + 5 * MB, SECONDS(600));
+	plh_course_end_by(&course, &header, PLH_SERIES_OWN, SECONDS(30));
+	ok(course.rests_since == SECONDS(600), "a process that counted since then was not idle");
+
 	plh_course_follow(&course, &header, PLH_SERIES_OWN, growing(60) + 5 * MB, SECONDS(62));
 	ok(!course.end_unknown, "growth since a count of a moment ago goes on");
 	plh_course_follow(&course, &header, PLH_SERIES_OWN, growing(60) + 5 * MB, SECONDS(70));

@@ -7,34 +7,19 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
-#include "utils/memutils.h"
-
+#include "sampler/read_only_store.h"
 #include "unit_tests.h"
 
-/* What the patch itself refers to, which TAP tests have. */
-static char *
-refusal_stub(const char *format,...)
-{
-	return NULL;
-}
-
-#define psprintf refusal_stub
-#define AllocSetContextCreateInternal(...) NULL
-#define GenerationContextCreate(...) NULL
-#define SlabContextCreate(...) NULL
-#define BumpContextCreate(...) NULL
-#define MemoryContextAlloc(context, size) ((void) (context), NULL)
-#define MemoryContextDelete(context) ((void) (context))
-#define plh_method_patch_find find_methods
-#define plh_method_patch_install install_methods
-#include "sampler/method_patch.c"
+/* The number of the system call, which is the same on all processors; libc 2.43 has a function. */
+#define SYS_MSEAL 462
 
 int
 protection_of_memory(const void *start, const void *end)
 {
-	return find_protection(start, end);
+	return plh_read_only_store_protection(start, end);
 }
 
 /* Two pages of a file, as the linker maps it. */
@@ -51,6 +36,12 @@ map_executable(int protection)
 	return pages;
 }
 
+static bool
+stores(void **word, void *value, int protection)
+{
+	return plh_read_only_store(word, value, protection) == PLH_STORED;
+}
+
 /* Two stores, of which the first makes the page a private one. */
 static void
 test_memory(int protection, const char *what)
@@ -59,16 +50,16 @@ test_memory(int protection, const char *what)
 	void	  **last = words + 2 * sysconf(_SC_PAGESIZE) / sizeof(void *) - 1;
 	void	   *before = words[0];
 
-	ok(find_protection(words, last + 1) == protection, what);
-	ok(store(&words[1], &before, protection) &&
+	ok(plh_read_only_store_protection(words, last + 1) == protection, what);
+	ok(stores(&words[1], &before, protection) &&
 	   words[1] == &before && words[0] == before, "a word is stored");
-	ok(store(&words[1], NULL, protection) &&
+	ok(stores(&words[1], NULL, protection) &&
 	   words[1] == NULL && words[0] == before, "another word is stored");
-	ok(find_protection(words, last + 1) == protection,
+	ok(plh_read_only_store_protection(words, last + 1) == protection,
 	   "one page may have become a mapping of its own");
-	ok(store(last, &before, protection) && *last == &before,
+	ok(stores(last, &before, protection) && *last == &before,
 	   "the last word of the last page is stored");
-	ok(find_protection(words, last + 1) == protection,
+	ok(plh_read_only_store_protection(words, last + 1) == protection,
 	   "the protection stays after words were stored");
 	munmap(words, 2 * sysconf(_SC_PAGESIZE));
 }
@@ -81,12 +72,52 @@ test_no_memory(void)
 	void	  **end = words + 2 * sysconf(_SC_PAGESIZE) / sizeof(void *);
 
 	(void) mprotect(words, sysconf(_SC_PAGESIZE), PROT_READ);
-	ok(find_protection(words, end) == PROTECTION_UNKNOWN,
+	ok(plh_read_only_store_protection(words, end) == PLH_PROTECTION_UNKNOWN,
 	   "memory with two protections has none that is known");
 	munmap(words, 2 * sysconf(_SC_PAGESIZE));
-	ok(!store(words, NULL, PROT_READ), "a store that the kernel refuses fails");
-	ok(!store(words, NULL, PROT_READ | PROT_EXEC),
+	ok(!stores(words, NULL, PROT_READ), "a store that the kernel refuses fails");
+	ok(!stores(words, NULL, PROT_READ | PROT_EXEC),
 	   "a store that the kernel is to do itself fails if it refuses");
+}
+
+/* With no file to be opened, the kernel can't be asked to store. */
+static PlhStoreResult
+store_without_files(void **word, void *value, int protection)
+{
+	struct rlimit files;
+	struct rlimit no_files;
+	PlhStoreResult result;
+
+	(void) getrlimit(RLIMIT_NOFILE, &files);
+	no_files = files;
+	no_files.rlim_cur = 0;
+	(void) setrlimit(RLIMIT_NOFILE, &no_files);
+	result = plh_read_only_store(word, value, protection);
+	(void) setrlimit(RLIMIT_NOFILE, &files);
+	return result;
+}
+
+/* Memory whose protection nobody can change any more; it can't be unmapped, either. */
+static void
+test_sealed_memory(void)
+{
+	void	  **words = map_executable(PROT_READ);
+	void	   *before = words[0];
+
+	if (syscall(SYS_MSEAL, words, 2 * sysconf(_SC_PAGESIZE), 0) != 0)
+	{
+		ok(errno == ENOSYS || errno == EPERM, "sealed memory # SKIP this kernel has no mseal");
+		return;
+	}
+	ok(mprotect(words, 1, PROT_READ | PROT_WRITE) != 0 && errno == EPERM,
+	   "sealed memory does not become writable");
+	ok(store_without_files(&words[1], &before, PROT_READ) == PLH_STORE_SEALED && errno == EMFILE,
+	   "where the kernel does not store, sealed memory is told from other memory");
+	ok(words[1] != &before && words[0] == before, "and the word is what it was");
+	ok(stores(&words[1], &before, PROT_READ) && words[1] == &before && words[0] == before,
+	   "the kernel stores a word in sealed memory");
+	ok(stores(&words[1], NULL, PROT_READ) && words[1] == NULL, "and another one");
+	ok(plh_read_only_store_protection(words, words + 2) == PROT_READ, "which stays read-only");
 }
 
 void
@@ -95,4 +126,5 @@ test_read_only_store(void)
 	test_memory(PROT_READ, "plain memory has its protection");
 	test_memory(PROT_READ | PROT_EXEC, "memory that may hold code has its protection");
 	test_no_memory();
+	test_sealed_memory();
 }
