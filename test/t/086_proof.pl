@@ -160,6 +160,9 @@ isnt($node->safe_psql('postgres', "SELECT count(*) FROM pg_leakhunt_proof($pid) 
 	'chunks that are text are shown');
 is($node->safe_psql('postgres', "SELECT count(*) FROM pg_leakhunt_proof($pid, redact => true) $content"), '0',
 	'but not with redact');
+$session->query_safe("SELECT leak_named_context('a long text of users ' || repeat('y', 50), 100) FROM generate_series(1, 50) i");
+is($node->safe_psql('postgres', "SELECT max(content) FROM pg_leakhunt_proof($pid) WHERE content LIKE '%a long text%'"),
+	'a long text of users ' . 'y' x 19, 'of a longer text, 40 characters are shown');
 $node->safe_psql('postgres', 'CREATE ROLE stranger LOGIN');
 my ($out, $err);
 $node->psql('postgres', "SELECT count(*) FROM pg_leakhunt_proof($pid)",
