@@ -327,12 +327,6 @@ plh_countdown_track_all(bool on)
 	plh_countdown_rearm();
 }
 
-bool
-plh_countdown_tracks_all(void)
-{
-	return state.all_tracked;
-}
-
 /*
  * From now on, sample at that interval, or a shorter one, in all contexts; 0: no more.  Returns
  * false where plh_countdown_track_all is on, which comes first.

@@ -58,7 +58,6 @@ extern void plh_countdown_rearm(void);
 extern void plh_countdown_mend(void);
 extern void plh_countdown_hurry(void);
 extern void plh_countdown_track_all(bool on);
-extern bool plh_countdown_tracks_all(void);
 extern bool plh_countdown_watch(uint32 interval);
 extern int64 plh_countdown_unsampled_bytes(void);
 extern void plh_countdown_forget(void);

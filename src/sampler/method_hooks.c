@@ -227,18 +227,6 @@ remove_guarded(const void *pointer)
 	plh_guard_held = false;
 }
 
-/*
- * A chunk that was free begins with a link to the next free one.  If nobody writes there, a chunk
- * that is lost later would hold that one, and the proof of a check a part of its leak for held.
- * What has just been allocated has no content that anybody may count on.
- */
-static inline void
-forget_link(void *pointer, Size size)
-{
-	if (unlikely(plh_countdown_tracks_all()))
-		memset(pointer, 0, Min(size, sizeof(void *)));
-}
-
 static pg_noinline PLH_EVERY_PROCESS void *
 alloc_slow(PLH_ALLOC_PARAMETERS, PlhContextType type)
 {
@@ -253,10 +241,7 @@ alloc_slow(PLH_ALLOC_PARAMETERS, PlhContextType type)
 		return originals[type].alloc(PLH_ALLOC_ARGUMENTS);
 	pointer = originals[type].alloc(PLH_ALLOC_ARGUMENTS);
 	if (pointer != NULL)
-	{
-		forget_link(pointer, size);
 		record_guarded(context, pointer, size, interval, type);
-	}
 	return pointer;
 }
 
