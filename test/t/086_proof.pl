@@ -190,7 +190,7 @@ $pid = session_pid($session);
 $session->query_safe('SET pg_leakhunt.sample_interval = 1');
 $session->query_until(qr//, "SELECT hold_on_stack(500, 3000);\n");
 ok($node->poll_query_until('postgres', "SELECT sum(live_count) = 3000 FROM pg_leakhunt_report($pid) WHERE site LIKE 'hold_on_stack%'"),
-	'a function has a list');
+	'a function has chunks');
 my @on_stack = split /\|/, proven_site($pid, 'hold_on_stack', 'TopMemoryContext');
 is($on_stack[2], '0', 'what it has is not lost');
 is($on_stack[5], 'the stack', 'but held by the stack');
