@@ -144,7 +144,7 @@ PG_CONFIG ?= pg_config
 # The scripts of these targets set up what they need, including a server and its
 # pg_config, which PGXS would want to have already.
 OWN_TARGETS = demo test test-long test-all test-stress test-incidents test-fleet test-zabbix test-faults test-kills test-load test-fuzz test-readers test-pages test-listeners test-sanitizers test-valgrind test-matrix \
-	test-outside test-non-pie test-coexistence test-core test-plans test-minors test-random-limit test-contexts test-aarch64 test-published-leaks test-documents test-first-answer test-packages \
+	test-outside test-non-pie test-upstream test-coexistence test-core test-plans test-minors test-random-limit test-contexts test-aarch64 test-published-leaks test-documents test-first-answer test-packages \
 	test-indent test-lint test-scan-build test-cppcheck \
 	test-planted test-hunt test-lost test-reports test-year bench dist
 .PHONY: $(OWN_TARGETS)
@@ -198,6 +198,9 @@ test-packages:
 # Tests on servers that are no position-independent executables.
 test-non-pie:
 	test/non-pie
+# Tests a PostgreSQL 19 with contrib/postgresql-19-method-hook.patch; doc/upstream.md.
+test-upstream:
+	test/upstream
 # Tests beside other extensions, allocators and servers.
 test-coexistence:
 	test/coexistence

@@ -443,7 +443,7 @@ plh_settings_define(void (*on_change) (void), void (*on_enabled) (bool enabled))
 	loaded = fixed != PGC_POSTMASTER;
 }
 
-/* Show how the methods of memory contexts were replaced, in this process and those that it forks. */
+/* Show how methods were replaced, in this process and those that it forks. */
 void
 plh_settings_show_methods(PlhMethodTables how)
 {

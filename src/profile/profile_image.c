@@ -47,7 +47,7 @@ plh_profile_image_has_layout(const PlhProfileHeader *header)
 		header->layout_version == PLH_LAYOUT_VERSION;
 }
 
-/* Can that be a record of this layout, where so many bytes are left?  Only its head is looked at. */
+/* Can that be a record of this layout, in that many bytes?  Only its head is looked at. */
 bool
 plh_profile_image_is_record(const PlhRecord *record, Size room)
 {

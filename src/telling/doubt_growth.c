@@ -176,6 +176,31 @@ say_growth(PlhDoubt *doubt, const PlhDoubted *doubted, const PlhFamilyAccount *k
 		say_kind(doubt, doubted, kind);
 }
 
+/*
+ * Has a process of some size a history of less time than growth takes to be seen?  One that waits for
+ * its client for as long does not grow.
+ */
+static bool
+is_counted_shortly(const PlhExplainedProcess *process)
+{
+	const PlhProfileHeader *header = process->image->header;
+
+	return process->image->alive && header->own_bytes >= PLH_SUSPECT_LARGE_BYTES / 4 &&
+		header->history_count > 0 &&
+		(double) process->now -
+		(double) Min(header->history[0].at, plh_moment_idle_since(process)) < PLH_COURSE_REST_US;
+}
+
+/* Say that it is not known yet whether it grows. */
+static void
+say_counted_shortly(PlhDoubt *doubt, const PlhExplainedProcess *process)
+{
+	PLH_SAY(&doubt->words, true, counted_shortly,
+			.age = plh_words_duration(process->image->header->history[0].at, process->now));
+	PLH_SAY(&doubt->next, true, ask_in,.count = YOUNG_S);
+	doubt->is_undecided = true;
+}
+
 void
 plh_doubt_growth_say(PlhDoubt *doubt, const PlhDoubted *doubted)
 {
@@ -188,7 +213,10 @@ plh_doubt_growth_say(PlhDoubt *doubt, const PlhDoubted *doubted)
 		PLH_SAY(&doubt->words, alive, too_little);
 		return;
 	}
-	if (!plh_doubt_growth_is_seen(course) && course->grown_bytes > 0 && !plh_course_rests(course))
+	if (!plh_doubt_growth_is_seen(course) && is_counted_shortly(doubted->process))
+		say_counted_shortly(doubt, doubted->process);
+	else if (!plh_doubt_growth_is_seen(course) && course->grown_bytes > 0 &&
+			 !plh_course_rests(course))
 		PLH_SAY(&doubt->words, alive, growth_small);
 	else if (!plh_doubt_growth_is_seen(course))
 		PLH_SAY(&doubt->words, alive, nothing_grows);
@@ -200,11 +228,11 @@ plh_doubt_growth_say(PlhDoubt *doubt, const PlhDoubted *doubted)
 		else
 		{
 			say_growth(doubt, doubted, kind);
+			if (alive)
+				advise_on_growth(doubt, doubted->process, kind);
 			doubt->is_undecided = alive;
 		}
 	}
 	if (kind == NULL)
 		plh_doubt_staying_say(doubt, doubted);
-	if (doubt->is_undecided)
-		advise_on_growth(doubt, doubted->process, kind);
 }

@@ -189,7 +189,7 @@ plh_overview_rows(PlhOverview *overview)
 	ListCell   *cell;
 
 	if (overview->causes == NIL)
-		return list_make1(row_of_nothing(overview));
+		return lappend(NIL, row_of_nothing(overview));
 	list_sort(overview->causes, compare_rows);
 	foreach(cell, overview->causes)
 		tell_who(lfirst(cell));

@@ -911,6 +911,8 @@ SENTENCE(growth_freed, "what grew is freed",
 SENTENCE(growth_cached, "what grew is a cache",
 		 "Most of its growth is a cache that fills up.",
 		 "Most of its growth was a cache that filled up.")
+SENTENCE(counted_shortly, "it was counted for the first time a moment ago",
+		 "It has counted its memory for {age} only, which is too short to tell whether it grows.", NULL)
 SENTENCE(growth_small, "it grows a little",
 		 "It grows too little to matter, and no running statement is beyond its limits.",
 		 "It grew too little to matter, and no statement was beyond its limits.")

@@ -59,6 +59,7 @@ static PLH_SURVIVES_FORK struct
 	int64		ordered_begun_bytes;
 	uint64		ordered_start;
 	TimestampTz ordered_at;
+	int64		ordered_us;		/* the same, monotonic */
 	int64		next_us;		/* the next order may be given then, monotonic */
 }			state;
 
@@ -138,7 +139,7 @@ follow_up(void)
 		return;
 	has_answered = plh_errands_is_done(PLH_ERRAND_PROVE, state.ordered_pid, state.request, &child);
 	is_at_work = has_answered ? child > 0 && plh_process_facts_rss_anon_bytes((int) child) >= 0 :
-		GetCurrentTimestamp() - state.ordered_at < plh_keeper_time(PATIENCE_US);
+		plh_clock_us(CLOCK_MONOTONIC) - state.ordered_us < plh_keeper_time(PATIENCE_US);
 	proof = plh_proof_file_read(plh_profile_directory_path(), state.ordered_pid,
 								state.ordered_start);
 	if (proof != NULL && proof->at >= state.ordered_at)
@@ -175,6 +176,7 @@ order(void)
 	state.ordered_pid = state.wanted_pid;
 	state.ordered_start = state.wanted_start;
 	state.ordered_at = GetCurrentTimestamp();
+	state.ordered_us = plh_clock_us(CLOCK_MONOTONIC);
 	state.ordered_finding_bytes = state.wanted_finding_bytes;
 	state.ordered_begun_bytes = state.wanted_begun_bytes;
 }

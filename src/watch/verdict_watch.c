@@ -88,7 +88,7 @@ static PLH_SURVIVES_FORK struct
 
 typedef struct Look
 {
-	TimestampTz now;
+	int64		now;			/* monotonic */
 	int			count;
 	ReportOrder orders[MOST_ORDERS];
 } Look;
@@ -203,7 +203,7 @@ look_at_all(void *arg)
 {
 	Look	   *look = palloc0(sizeof(Look));
 
-	look->now = GetCurrentTimestamp();
+	look->now = plh_clock_us(CLOCK_MONOTONIC);
 	plh_profile_reader_be_silent();
 	plh_profile_reader_each(plh_profile_directory_path(), 0, false, has_changed, judge, look);
 	plh_watched_processes_forget(look->now);

@@ -34,7 +34,7 @@ make_table(void)
 }
 
 PlhWatchedProcess *
-plh_watched_processes_find(const PlhProfileHeader *header, TimestampTz now)
+plh_watched_processes_find(const PlhProfileHeader *header, int64 now)
 {
 	int			pid = header->pid;
 	PlhWatchedProcess *process;
@@ -62,7 +62,7 @@ bytes_of(const PlhProfileHeader *header)
 
 bool
 plh_watched_processes_is_due(const PlhWatchedProcess *process,
-							 const PlhProfileHeader *header, TimestampTz now)
+							 const PlhProfileHeader *header, int64 now)
 {
 	int64		change = bytes_of(header) - process->bytes;
 
@@ -76,7 +76,7 @@ plh_watched_processes_is_due(const PlhWatchedProcess *process,
 
 void
 plh_watched_processes_begin_judgement(PlhWatchedProcess *process,
-									  const PlhProfileHeader *header, TimestampTz now)
+									  const PlhProfileHeader *header, int64 now)
 {
 	process->before_at = process->judged_at;
 	process->judged_at = now;
@@ -109,7 +109,7 @@ place_of(PlhWatchedProcess *process, uint64 key)
 /* It is told once it was there at two judgements, with none between that did not see it. */
 bool
 plh_watched_processes_note_finding(PlhWatchedProcess *process, uint64 key, int64 bytes,
-								   TimestampTz now)
+								   int64 now)
 {
 	PlhWatchedFinding *finding = place_of(process, key);
 	bool		was_told = finding->told_bytes > 0 &&
@@ -155,7 +155,7 @@ plh_watched_processes_look_again(int pid)
 }
 
 void
-plh_watched_processes_forget(TimestampTz before)
+plh_watched_processes_forget(int64 before)
 {
 	HASH_SEQ_STATUS scan;
 	PlhWatchedProcess *process;

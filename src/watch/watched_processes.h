@@ -2,7 +2,7 @@
  * watched_processes.h
  *	  What the keeper remembers between two looks: judgements, findings, and what was logged.
  *
- * Never called inside palloc.
+ * Its own times are of a clock that does not jump, in microseconds.  Never called inside palloc.
  */
 #pragma once
 
@@ -20,8 +20,8 @@
 typedef struct PlhWatchedFinding
 {
 	uint64		key;			/* by plh_watched_processes_key */
-	TimestampTz since;			/* seen at each judgement since then */
-	TimestampTz seen_at;		/* 0: the place is free */
+	int64		since;			/* seen at each judgement since then */
+	int64		seen_at;		/* 0: the place is free */
 	int64		told_bytes;		/* what it was when it was told; 0: never */
 } PlhWatchedFinding;
 
@@ -29,9 +29,9 @@ typedef struct PlhWatchedProcess
 {
 	int			pid;			/* the key */
 	TimestampTz started_at;
-	TimestampTz seen_at;
-	TimestampTz judged_at;		/* 0: never */
-	TimestampTz before_at;		/* of the judgement before that one */
+	int64		seen_at;
+	int64		judged_at;		/* 0: never */
+	int64		before_at;		/* of the judgement before that one */
 	uint64		samples_taken;	/* as of then, as the next two */
 	TimestampTz census_at;
 	int64		bytes;			/* what it held */
@@ -45,20 +45,20 @@ typedef struct PlhWatchedProcess
 
 /* The process of that header, as it was remembered or new. */
 extern PlhWatchedProcess *plh_watched_processes_find(const PlhProfileHeader *header,
-													 TimestampTz now);
+													 int64 now);
 
 /* Is it worth being judged, as something may have changed? */
 extern bool plh_watched_processes_is_due(const PlhWatchedProcess *process,
 										 const PlhProfileHeader *header,
-										 TimestampTz now);
+										 int64 now);
 
 /* Note that it is being judged. */
 extern void plh_watched_processes_begin_judgement(PlhWatchedProcess *process,
-												  const PlhProfileHeader *header, TimestampTz now);
+												  const PlhProfileHeader *header, int64 now);
 
 /* Note a finding of the judgement.  Returns whether it is to be told. */
 extern bool plh_watched_processes_note_finding(PlhWatchedProcess *process, uint64 key,
-											   int64 bytes, TimestampTz now);
+											   int64 bytes, int64 now);
 
 /* A finding of so many bytes is being told; with 0, it is to be told at the next look. */
 extern void plh_watched_processes_order(int pid, uint64 key, int64 bytes);
@@ -70,7 +70,7 @@ extern PlhWatchedProcess *plh_watched_processes_known(int pid);
 extern void plh_watched_processes_look_again(int pid);
 
 /* Forget processes that were not seen since then; all, with the largest time. */
-extern void plh_watched_processes_forget(TimestampTz before);
+extern void plh_watched_processes_forget(int64 before);
 
 /*
  * The key of a finding: the same for what a process is suspect of at one call site, in contexts of

@@ -391,20 +391,25 @@ hold_by_other_pointers(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* hold_on_stack(bytes int, times bigint): a list that only this call has, until it is cancelled */
+/* So many chunks hold_on_stack can hold. */
+#define MOST_ON_STACK 3000
+
+/*
+ * hold_on_stack(bytes int, times bigint): chunks that only variables of this call point to, until
+ * it is cancelled.  Each has a variable of its own, and none points to another: an old word that is
+ * left over then holds one of them, and not a list behind it.
+ */
 Datum
 hold_on_stack(PG_FUNCTION_ARGS)
 {
-	void	  **volatile list = NULL;
+	void	   *volatile chunks[MOST_ON_STACK];
+	int64		times = PG_GETARG_INT64(1);
 
-	for (int64 i = 0; i < PG_GETARG_INT64(1); i++)
-	{
-		void	  **chunk = MemoryContextAllocZero(TopMemoryContext, PG_GETARG_INT32(0));
-
-		*chunk = list;
-		list = chunk;
-	}
-	for (;;)
+	if (times > MOST_ON_STACK)
+		elog(ERROR, "hold_on_stack holds no more than %d chunks", MOST_ON_STACK);
+	for (int64 i = 0; i < times; i++)
+		chunks[i] = MemoryContextAllocZero(TopMemoryContext, PG_GETARG_INT32(0));
+	while (times == 0 || chunks[times - 1] != NULL)
 	{
 		CHECK_FOR_INTERRUPTS();
 		pg_usleep(1000);

@@ -21,6 +21,7 @@
 
 extern Datum pg_leakhunt_explain(PG_FUNCTION_ARGS);
 extern Datum pg_leakhunt_contexts(PG_FUNCTION_ARGS);
+extern Datum pg_leakhunt_overview(PG_FUNCTION_ARGS);
 extern Datum pg_leakhunt_processes(PG_FUNCTION_ARGS);
 extern Datum pg_leakhunt_sampling(PG_FUNCTION_ARGS);
 extern Datum pg_leakhunt_report(PG_FUNCTION_ARGS);
@@ -174,6 +175,18 @@ statements(Words *words)
 	return scenario_rows_of(&call, words);
 }
 
+/* overview [COLUMN ...], of all processes: the view pg_leakhunt */
+static const char *
+overview(Words *words)
+{
+	const SqlCall call = {
+		.function = pg_leakhunt_overview,.columns = overview_columns,
+		.shown = "pid verdict size what who next_step"
+	};
+
+	return scenario_rows_of(&call, words);
+}
+
 /* suspects [COLUMN ...], of all processes */
 static const char *
 suspects(Words *words)
@@ -232,7 +245,7 @@ scenario_looks_at(const char *command, Words *words)
 	}			looks[] = {
 		{"explain", explain}, {"report", report}, {"processes", processes}, {"sampling", sampling},
 		{"contexts", contexts}, {"statements", statements},
-		{"suspects", suspects},
+		{"overview", overview}, {"suspects", suspects},
 		{"ages", ages}, {"history", history}, {"log", log_lines}
 	};
 	const char *answer = NULL;

@@ -26,6 +26,11 @@ static const Column statements_columns[] = {
 	{NULL}
 };
 
+static const Column overview_columns[] = {
+#include "functions/columns/pg_leakhunt.def"
+	{NULL}
+};
+
 static const Column suspects_columns[] = {
 #include "functions/columns/suspects.def"
 	{NULL}

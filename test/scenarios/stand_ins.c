@@ -27,6 +27,7 @@
 #include "reader/profile_reader.h"
 #include "reader/server_activity.h"
 #include "reader/server_processes.h"
+#include "report/wrapped_text.h"
 #include "sampler/control.h"
 #include "scenario_process.h"
 #include "scenario_server.h"
@@ -375,4 +376,17 @@ plh_proof_orders_want(PlhWatchedProcess *process, const PlhProfileImage *image,
 void
 plh_proof_orders_give(void)
 {
+}
+
+/* A scenario has what is said.  How that is broken into lines is tested by test_wrapped_texts. */
+char *
+plh_wrapped_text(const char *text, int columns, int most_lines)
+{
+	return pstrdup(text);
+}
+
+char *
+plh_wrapped_text_statement(const char *text, int columns)
+{
+	return pstrdup(text);
 }

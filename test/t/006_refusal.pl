@@ -49,6 +49,7 @@ sub is_inert
 	like($stderr, qr/WARNING:  pg_leakhunt is inactive in this session/,
 		"$name: the views tell that pg_leakhunt is inactive");
 	like($stderr, qr/$reason/, "$name: the views tell the reason");
+	is($node->safe_psql('postgres', 'SHOW pg_leakhunt.method_tables'), 'untouched', "$name: so does a setting");
 	$node->stop;
 }
 
@@ -66,6 +67,19 @@ if ($node->pg_version >= 17)
 		q{The method id that would mark chunks of AllocSet contexts is already in use\.},
 		'foreign mark');
 }
+
+# Where that module comes later, and passes calls on, both work.
+unlike(start_with("shared_preload_libraries = 'pg_leakhunt, $foreign.so'\n"),
+	qr/WARNING/, 'a module that patches later is no trouble');
+define_leakers($node);
+is($node->safe_psql('postgres', q{
+		SET pg_leakhunt.sample_interval = 1;
+		SELECT leak_top(64, 1000), allocate_in_balance(64, 1000);
+		SELECT function_of(site), live_count, live_bytes FROM pg_leakhunt_report
+		WHERE site LIKE 'leaking_top%' OR site LIKE 'balanced%' AND live_count > 0;
+		SHOW pg_leakhunt.method_tables}),
+	"|\nleaking_top|1000|64000\npatched", 'a leak is found to the byte, and what is freed is gone');
+$node->stop;
 
 # The directory can't be made, or is not ours alone.
 is_inert(

@@ -68,10 +68,15 @@ is(check(q('SELECT leak_by_repalloc(10, 1)', 50)),
 	'10|0|TopMemoryContext|growing_by_repalloc',
 	'a check finds a chunk that grows');
 $node->safe_psql('postgres', 'CREATE SEQUENCE calls');
-is( check(
-		q($$SELECT leak_top(30, 1) FROM nextval('calls') n WHERE n % 3 = 0$$, 99, 9)
-	),
-	'10|0.3333333333333333|TopMemoryContext|leaking_top',
+# An array of the server's may have words left over of chunks that were there before: what they point
+# to is held, and has a row of its own.
+is( $node->safe_psql(
+		'postgres', q{
+		SELECT round(sum(bytes_per_iteration)::numeric, 6), round(sum(objects_per_iteration)::numeric, 6),
+			context_name, function_of(site)
+		FROM pg_leakhunt_check($$SELECT leak_top(30, 1) FROM nextval('calls') n WHERE n % 3 = 0$$, 99, 9)
+		GROUP BY 3, 4}),
+	'10.000000|0.333333|TopMemoryContext|leaking_top',
 	'a check finds a leak in one call of three');
 is( check(
 		q($$DO 'BEGIN PERFORM leak_top(8, 1); PERFORM 1 / 0; EXCEPTION WHEN division_by_zero THEN NULL; END'$$)

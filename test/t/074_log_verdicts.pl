@@ -6,6 +6,7 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
+use Faults;
 use LeakHunt;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -92,5 +93,27 @@ wait_until(sub { slurp_file($full->logfile) =~ /WARNING:  pg_leakhunt could not 
 wait_for_looks($full);
 is(scalar(() = slurp_file($full->logfile) =~ /could not start a worker that logs/g), 1, 'once');
 $alone->quit;
-$_->stop for $node, $quiet, $full;
+
+# The system's clock is set back by a day between the look that sees a leak first and the one that
+# tells it.
+my $faults = Faults->new('clock');
+my $jumping;
+{
+	local %ENV = (%ENV, $faults->environment);
+	$jumping = new_server('jumping', "$conf\npg_leakhunt.keeper_interval = '10min'\n");
+}
+my $leaking = $jumping->background_psql('postgres');
+for (1 .. 60)
+{
+	$leaking->query_safe('SELECT leak_top(1000, 100)');
+	select(undef, undef, undef, 0.05);
+}
+my $looked_from = -s $jumping->logfile;
+set_and_reload($jumping, 'pg_leakhunt.keeper_interval' => '5s');
+wait_until(sub { slurp_file($jumping->logfile, $looked_from) =~ /has looked for findings/ }, 'the keeper looks at a leak');
+$faults->set_clock(-86400);
+my $leaking_pid = session_pid($leaking);
+wait_until(sub { scalar(() = lines_on($jumping, $leaking_pid)) == 1 }, 'and tells it, although the clock is set back');
+$leaking->quit;
+$_->stop for $node, $quiet, $full, $jumping;
 done_testing();

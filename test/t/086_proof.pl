@@ -160,6 +160,9 @@ isnt($node->safe_psql('postgres', "SELECT count(*) FROM pg_leakhunt_proof($pid) 
 	'chunks that are text are shown');
 is($node->safe_psql('postgres', "SELECT count(*) FROM pg_leakhunt_proof($pid, redact => true) $content"), '0',
 	'but not with redact');
+$session->query_safe("SELECT leak_named_context('a long text of users ' || repeat('y', 50), 100) FROM generate_series(1, 50) i");
+is($node->safe_psql('postgres', "SELECT max(content) FROM pg_leakhunt_proof($pid) WHERE content LIKE '%a long text%'"),
+	'a long text of users ' . 'y' x 19, 'of a longer text, 40 characters are shown');
 $node->safe_psql('postgres', 'CREATE ROLE stranger LOGIN');
 my ($out, $err);
 $node->psql('postgres', "SELECT count(*) FROM pg_leakhunt_proof($pid)",
@@ -187,7 +190,7 @@ $pid = session_pid($session);
 $session->query_safe('SET pg_leakhunt.sample_interval = 1');
 $session->query_until(qr//, "SELECT hold_on_stack(500, 3000);\n");
 ok($node->poll_query_until('postgres', "SELECT sum(live_count) = 3000 FROM pg_leakhunt_report($pid) WHERE site LIKE 'hold_on_stack%'"),
-	'a function has a list');
+	'a function has chunks');
 my @on_stack = split /\|/, proven_site($pid, 'hold_on_stack', 'TopMemoryContext');
 is($on_stack[2], '0', 'what it has is not lost');
 is($on_stack[5], 'the stack', 'but held by the stack');

@@ -142,6 +142,12 @@ test_growth(void)
 	doubt = doubt_with("TopMemoryContext", true, 20 * MEBIBYTE);
 	ok(is_said(doubt.words.text.data, "Nothing keeps growing") && !doubt.is_undecided,
 	   "what does not grow is decided");
+	plh_profile->history_count = 1;
+	plh_profile->history[0].at = course.now - 9 * USECS_PER_SEC;
+	doubt = doubt_with("TopMemoryContext", true, 20 * MEBIBYTE);
+	ok(is_said(doubt.words.text.data, "too short to tell whether it grows") && doubt.is_undecided,
+	   "but not of what was counted for the first time a moment ago");
+	plh_profile->history_count = 0;
 	course.now = course.rests_since = SOME_TIME * 2;
 	course.grown_bytes = 20 * MEBIBYTE;
 	doubt = doubt_with("TopMemoryContext", true, 20 * MEBIBYTE);

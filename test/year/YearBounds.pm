@@ -157,6 +157,9 @@ sub _look_at_keeper
 	return if YearLog::now() - $life->{began} < 4;
 	my $descriptors = () = glob("/proc/$keeper/fd/*");
 	my $of_postmaster = () = glob("/proc/$server->{postmaster}/fd/*");
+	# it counts its memory once it has a profile
+	$server->try_to_ask(q{SELECT pg_leakhunt_start(pid, 65536) FROM pg_leakhunt_processes WHERE backend_type IN ('pg_leakhunt keeper', 'postmaster')}, 1)
+	  if !defined $life->{descriptors};
 	$life->{descriptors} //= $descriptors;
 	$life->{of_postmaster} //= $of_postmaster;
 	# a file that is read just now

@@ -12,7 +12,7 @@ my @scripts = qw(ddl subtransactions cursors copy parallel prepared notify freed
 our %kinds = (
 	(map { $_ => { share => 4, role => 'app', disturbed => 1, sql => "\\i $_.sql\n" } } @scripts),
 	short => { share => 25, role => 'web', sql => "SELECT count(*) FROM pgbench_branches;\n" },
-	catalog => { share => 4, role => 'web', sql => "\\d+ pg_class\nSELECT count(*), max(length(pg_get_viewdef(oid))) FROM pg_class WHERE relkind = 'v';\n" },
+	catalog => { share => 4, role => 'web', sql => "\\d+ pg_class\nSELECT count(*), max(length(pg_get_viewdef(oid))) FROM pg_class WHERE relkind = 'v' AND relnamespace = 'pg_catalog'::regnamespace;\n" },
 	pooled => { share => 2, role => 'web', disturbed => 1, sql => pooled() },
 	idle => { share => 2, role => 'app', disturbed => 1, sql => "BEGIN;\nSELECT max(abalance) FROM pgbench_accounts;\n\\! sleep 8\nCOMMIT;\n" },
 	waits => { share => 2, role => 'app', disturbed => 1, sql => "SELECT pg_sleep(6);\n" },
