@@ -368,8 +368,8 @@ plh_sql_source_dump(const char *file, bool header_only)
 }
 
 /*
- * Get the profile of a target that is one process or dump.  False if there is none, after a WARNING,
- * unless something is wrong with a dump, which is an ERROR.
+ * Get the profile of a target that is one process or dump.  False if there is none, after a
+ * WARNING, unless something is wrong with a dump, which is an ERROR.
  */
 bool
 plh_sql_source_profile(PlhSourceProfile *profile, const PlhTarget *target)

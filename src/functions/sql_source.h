@@ -5,8 +5,8 @@
  *
  * Functions that read have two forms with the same arguments: the first one is a pid, or a text,
  * which is the name of a dump or 'all'.  All of this checks privileges.  All throw errors, except
- * plh_sql_source_try_dump.  A pid of no process, or of one that the caller may not see, is a WARNING
- * in all functions, which then return nothing: the process may have ended just now.
+ * plh_sql_source_try_dump.  A pid of no process, or of one that the caller may not see, is a
+ * WARNING in all functions, which then return nothing: the process may have ended just now.
  */
 #pragma once
 

@@ -3,6 +3,7 @@
 
 const CHART_FAMILIES = 6;
 const CHART_STATEMENTS = 4;
+const SAME_MOMENT = 1e6;	// a count of less time ago is of now
 const LANE = 18;
 const LANE_LETTER = 6.8;
 const LANE_TEXT = 240;
@@ -399,10 +400,15 @@ function fillLegend(legend, layers) {
 		return element('li', null, key, quoted(title, 'span'), ' ', element('b', null, text));
 	};
 
+	const now = state.window ? null : presentPoint();
+	const counted = page.history.at[last];
+
 	legend.replaceChildren(
-		entry('own', 'own memory', !state.window && presentPoint() ? size(presentPoint().own) + ' now' : gained(page.history.own.map(bytes => bytes || 0))),
+		entry('own', 'own memory', now ? size(now.own) + ' now' : gained(page.history.own.map(bytes => bytes || 0))),
 		entry('sampled', 'sampled, with its 95% error', gained(page.history.live.map(bytes => bytes || 0))),
 		...layers.slice().reverse().map(layer => entry(layer.fill, layer.title, gained(layer.bytes, layer.given))));
+	if (now && now.at - counted > SAME_MOMENT)
+		legend.append(element('li', null, 'All but own memory as of ' + clock(page.origin + counted, true) + '.'));
 }
 
 function saveChart(layers) {

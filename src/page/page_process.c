@@ -139,8 +139,8 @@ append_part_series(StringInfo json, const PlhFollowedPart *part, int points)
 }
 
 /*
- * The part of the server that memory of a family is of, which has a colour of its own; PLH_CODE_NONE
- * of any other.
+ * The part of the server that memory of a family is of, which has a colour of its own;
+ * PLH_CODE_NONE of any other.
  */
 static PlhCodePart
 part_of(const PlhFamily *family)

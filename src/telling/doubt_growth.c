@@ -177,8 +177,8 @@ say_growth(PlhDoubt *doubt, const PlhDoubted *doubted, const PlhFamilyAccount *k
 }
 
 /*
- * Has a process of some size a history of less time than growth takes to be seen?  One that waits for
- * its client for as long does not grow.
+ * Has a process of some size a history of less time than growth takes to be seen?  One that waits
+ * for its client for as long does not grow.
  */
 static bool
 is_counted_shortly(const PlhExplainedProcess *process)

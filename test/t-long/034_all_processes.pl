@@ -206,13 +206,13 @@ my @calls = (
 	[ "pprof('123')", '"123" is not the name of a dump file' ],
 	[ 'pprof(NULL)', 'target must not be null' ],
 	[ 'pprof(pid => NULL)', 'pid must not be null' ],
-	[ 'pprof(2147483647, growth => true)', 'PID 2147483647 is not a' ],
+	[ 'pprof(2147483647, growth => true)', ' 2147483647 is not a' ],
 	[ "top('all', 'x')", 'cannot sum up by "x"' ],
 	[ q{top('all', NULL)}, 'sums_by must not be null' ]);
 for my $call (@calls)
 {
 	($result, $out, $error) = $node->psql('postgres', "SELECT pg_leakhunt_$call->[0]");
-	like($error, qr/ERROR:  .*(?:$call->[1])/, "pg_leakhunt_$call->[0] tells names from PIDs");
+	like($error, qr/(?:ERROR|WARNING:  PID).*(?:$call->[1])/, "pg_leakhunt_$call->[0] tells names from PIDs");
 }
 
 # Pids that are wrong: of no process, of one that is not for the caller, of one that
@@ -236,8 +236,8 @@ for my $case (@wrong)
 
 	my $level = $kind eq 'null' ? 'ERROR' : 'WARNING';
 
-	# of a process without a profile the page has words
-	for my $function (qw(report history ages top folded flamegraph pprof heap dump proof trim), $kind =~ /profile/ ? () : 'page')
+	# one without a profile has a page of words, and can be proven
+	for my $function (qw(report history ages top folded flamegraph pprof heap dump), $kind =~ /profile/ ? () : qw(page proof))
 	{
 
 		($stdout, $stderr) = ask_as('pool', "SELECT * FROM pg_leakhunt_$function($pid)");
@@ -260,6 +260,9 @@ for my $case (@wrong)
 		like($error, qr/^\S*\s*$level:  $message/m, "$function of a pid that is $kind tells the mistake");
 	}
 }
+($result, $out, $error) = $node->psql('postgres', 'SELECT pg_leakhunt_trim(2147483647)');
+like($error, qr/WARNING:  $no_process/, 'a process that is none is not trimmed, and that is said');
+is($out, '', 'and nothing is returned');
 ($stdout, $stderr) = ask_as('pool', "SELECT pg_leakhunt_baseline($pids[3])");
 like($stderr, qr/WARNING:  $denied/, 'a baseline of a process that a role may not see is refused');
 is($stdout, '0', 'and not taken');

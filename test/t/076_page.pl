@@ -456,6 +456,13 @@ SKIP:
 	my @line = map { [ split /,/ ] } split / /, $browser->value("document.querySelector('.own').getAttribute('points')");
 	is_deeply([ scalar @line, $line[1][1] == $line[2][1], $line[1][0] - $line[0][0] < 0.1 * ($line[2][0] - $line[0][0]) ], [ 3, 1, 1 ], 'a session at rest has not grown until it was counted');
 
+	unlike($browser->result('textOf', '.legend'), qr/as of/, 'figures of one moment are told as such');
+	$drawn->{at} += 30_000_000;
+	$drawn->{alive} = JSON::PP::true;
+	$drawn->{totals}{own_bytes} = 9e6;
+	$open_with->($path, $drawn);
+	like($browser->result('textOf', '.legend'), qr/^own memory 8789.{1,2}kB now.*All but own memory as of \S+ [\d:]+.*\.$/s, 'and those of two moments with theirs');
+
 	# what the answers make of other findings than that of the process above
 	my $answers_to = sub {
 		my (%finding) = @_;
