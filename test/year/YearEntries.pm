@@ -17,8 +17,9 @@ my %mistakes = (
 	limited => qr/^(?:out of memory|terminating connection)/,
 	decoding => qr/^(?:canceling statement|could not receive data from client|unexpected EOF)/,
 	# what is looked for may have gone
-	asks => qr/^PID \d+ is not a PostgreSQL backend process/,
-	reader => qr/^PID \d+ is not a PostgreSQL server process/,
+	asks => qr/^PID \d+ is not a PostgreSQL (?:backend|server) process/,
+	# and may have kept too little to be seen
+	reader => qr/^(?:PID \d+ is not a PostgreSQL server process|no process has a profile)/,
 	requester => qr/^(?:PID \d+ (?:is not a PostgreSQL server process|has not loaded pg_leakhunt)|process \d+ (?:may not notice|has no|cannot be asked)|there is no profile|timed out|process \d+)/);
 
 # What any session may say as the server stops or crashes, or as others end it; and what it says where
