@@ -94,7 +94,8 @@ sub _is_meant
 	return 0;
 }
 
-# A process that has ended by a signal is one that the test has ended.
+# A process that has ended by a signal is one that the test has ended; as a server goes down, others
+# exit with a code, or are killed by a postmaster that does not wait any longer.
 sub _is_of_death
 {
 	my ($self, $one) = @_;
@@ -103,7 +104,8 @@ sub _is_of_death
 	# a worker of a statement that is cancelled goes with it
 	return 1 if $one->{text} =~ /^background worker "parallel worker".* exited with exit code 1$/;
 	$self->{count}{deaths}++;
-	$self->_fault('a process has died', $one) if !$self->{server}->has_ended($pid) && !$self->{server}->may('all end');
+	my $goes_with_all = $self->{server}->may('all end') && $how =~ /^exited|signal 9$/;
+	$self->_fault('a process has died', $one) if !$self->{server}->has_ended($pid) && !$goes_with_all;
 	return 1;
 }
 
