@@ -249,8 +249,9 @@ sub _has_no_turn
 	return _most_in_a_minute(@times) >= 10;
 }
 
-# What is wrong with the lines on a plant: none, where nothing disturbed it; more than one for less
-# than four times as much, unless the keeper has a successor; or one of another place.
+# What is wrong with the lines on a plant: none, where nothing disturbed it; one of another place; or
+# more than one, unless the keeper has a successor, or it has become four times as large.  Of that the
+# lines show twice, as a line may be written seconds after the keeper has decided on it.
 sub problems_of_plant
 {
 	my ($self, $plant) = @_;
@@ -267,9 +268,8 @@ sub problems_of_plant
 	{
 		my ($former, $later) = @lines[ $i - 1, $i ];
 
-		# figures are rounded
 		push @problems, "$name is told again: $former->{text}; $later->{text}"
-		  if _bytes($later->{text}) < 3.9 * _bytes($former->{text}) && !$self->{server}->had_new_keeper($former->{read_at}, $later->{read_at});
+		  if _bytes($later->{text}) < 2 * _bytes($former->{text}) && !$self->{server}->had_new_keeper($former->{read_at}, $later->{read_at});
 	}
 	return @problems;
 }
