@@ -99,7 +99,7 @@ sub _look_at_profiles
 	my @files = glob("$directory/*");
 	my $taken = _taken(@files);
 	my @gone = grep { m{/(\d+)(?:\.\d+(?:\.saved)?)?$} && !-e "/proc/$1" } @files;
-	my @beside = grep { m{/baseline\.(\d+)$} && !-e "/proc/$1" } @files;
+	my @beside = grep { m{/baseline\.([1-9]\d*)$} && !-e "/proc/$1" } @files;
 	my $kept = $self->{server}{crashes} ? 16 : 0;
 
 	$self->_note_most('profiles', scalar @files);

@@ -17,8 +17,9 @@ my %mistakes = (
 	limited => qr/^(?:out of memory|terminating connection)/,
 	decoding => qr/^(?:canceling statement|could not receive data from client|unexpected EOF)/,
 	# what is looked for may have gone
-	asks => qr/^PID \d+ is not a PostgreSQL backend process/,
-	reader => qr/^PID \d+ is not a PostgreSQL server process/,
+	asks => qr/^PID \d+ is not a PostgreSQL (?:backend|server) process/,
+	# and may have kept too little to be seen
+	reader => qr/^(?:PID \d+ is not a PostgreSQL server process|no process has a profile)/,
 	requester => qr/^(?:PID \d+ (?:is not a PostgreSQL server process|has not loaded pg_leakhunt)|process \d+ (?:may not notice|has no|cannot be asked)|there is no profile|timed out|process \d+)/);
 
 # What any session may say as the server stops or crashes, or as others end it; and what it says where
@@ -93,7 +94,8 @@ sub _is_meant
 	return 0;
 }
 
-# A process that has ended by a signal is one that the test has ended.
+# A process that has ended by a signal is one that the test has ended; as a server goes down, others
+# exit with a code, or are killed by a postmaster that does not wait any longer.
 sub _is_of_death
 {
 	my ($self, $one) = @_;
@@ -102,7 +104,8 @@ sub _is_of_death
 	# a worker of a statement that is cancelled goes with it
 	return 1 if $one->{text} =~ /^background worker "parallel worker".* exited with exit code 1$/;
 	$self->{count}{deaths}++;
-	$self->_fault('a process has died', $one) if !$self->{server}->has_ended($pid) && !$self->{server}->may('all end');
+	my $goes_with_all = $self->{server}->may('all end') && $how =~ /^exited|signal 9$/;
+	$self->_fault('a process has died', $one) if !$self->{server}->has_ended($pid) && !$goes_with_all;
 	return 1;
 }
 
@@ -246,8 +249,9 @@ sub _has_no_turn
 	return _most_in_a_minute(@times) >= 10;
 }
 
-# What is wrong with the lines on a plant: none, where nothing disturbed it; more than one for less
-# than four times as much, unless the keeper has a successor; or one of another place.
+# What is wrong with the lines on a plant: none, where nothing disturbed it; one of another place; or
+# more than one, unless the keeper has a successor, or it has become four times as large.  Of that the
+# lines show twice, as a line may be written seconds after the keeper has decided on it.
 sub problems_of_plant
 {
 	my ($self, $plant) = @_;
@@ -264,9 +268,8 @@ sub problems_of_plant
 	{
 		my ($former, $later) = @lines[ $i - 1, $i ];
 
-		# figures are rounded
 		push @problems, "$name is told again: $former->{text}; $later->{text}"
-		  if _bytes($later->{text}) < 3.9 * _bytes($former->{text}) && !$self->{server}->had_new_keeper($former->{read_at}, $later->{read_at});
+		  if _bytes($later->{text}) < 2 * _bytes($former->{text}) && !$self->{server}->had_new_keeper($former->{read_at}, $later->{read_at});
 	}
 	return @problems;
 }

@@ -138,7 +138,7 @@ sub _kill
 			$server->let('all end');
 			$server->strike($pid, $signal);
 			$server->wait_until_up($pid);
-			$server->no_more('all end', 5);
+			$server->no_more('all end');
 		});
 }
 
@@ -223,7 +223,7 @@ sub _limits
 			$self->_run_sql('limited', 'app', 'SELECT count(*) FROM hold_rows(80, 2)') for 1 .. 3;
 			$self->_pause(6);
 		});
-	$self->{server}->no_more('limits', 10);
+	$self->{server}->no_more('limits');
 	return;
 }
 
@@ -255,7 +255,7 @@ sub _fill_disk
 	$self->_run_sql('worth', 'app', 'SELECT leak_slab(40000)') for 1 .. 5;
 	$self->_pause(5);
 	unlink $file;
-	$server->no_more($what, 15);
+	$server->no_more($what);
 	return;
 }
 
@@ -286,7 +286,7 @@ sub _drop_extension
 	$self->_pause(2);
 	$server->answer('CREATE EXTENSION pg_leakhunt');
 	main::define_pattern();
-	$server->no_more('extension is dropped', 5);
+	$server->no_more('extension is dropped');
 	return;
 }
 

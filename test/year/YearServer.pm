@@ -100,7 +100,7 @@ sub stop
 	$self->{up} = 0;
 	$self->let('all end');
 	$self->{node}->stop($mode);
-	$self->no_more('all end', 5);
+	$self->no_more('all end');
 	return;
 }
 
@@ -113,7 +113,7 @@ sub kill_postmaster
 	$self->let('all end');
 	$self->{node}->kill9;
 	$self->wait_for(sub { !grep { -e "/proc/$_" } $self->{postmaster}, @children }, 'a killed postmaster and its children are gone');
-	$self->no_more('all end', 5);
+	$self->no_more('all end');
 	return;
 }
 
@@ -126,12 +126,13 @@ sub let
 	return;
 }
 
-# It ends in some seconds, as the log is behind.
+# It ends in some seconds, as the log is read later: not while a server starts.
+use constant LATE => 20;
 sub no_more
 {
-	my ($self, $what, $seconds) = @_;
+	my ($self, $what) = @_;
 
-	$self->{times}{$what}[-1][1] = YearLog::now() + $seconds;
+	$self->{times}{$what}[-1][1] = YearLog::now() + LATE;
 	return;
 }
 

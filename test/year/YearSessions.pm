@@ -152,6 +152,7 @@ sub _heed_answer
 	$self->{slowest} = $client->{took} if $client->{took} > $self->{slowest};
 	return if $complaint eq '' && $client->{status} == 0;
 	return if $complaint =~ /server closed the connection|terminating connection|starting up|shutting down|in recovery mode|No such file or directory.*Is the server running|Connection refused|connection to server was lost|not yet accepting/s;
+	return if $complaint =~ /^ERROR:  no process has a profile$/m;
 	# what was chosen has gone meanwhile
 	return if $client->{question} =~ /LIMIT 1/ && $complaint =~ /^(?:WARNING:  PID \d+ is not a PostgreSQL server process|ERROR:  (?:could not open|could not read|there is no) .*(?:No such file or directory)?)$/m;
 	return if $self->{server}->may('extension is dropped') && $complaint =~ /relation "pg_leakhunt_\w+" does not exist|function pg_leakhunt_\w+\(.*\) does not exist/;
