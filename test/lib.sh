@@ -462,7 +462,7 @@ start_session() {
 copy_tests() {
 	local parts
 
-	parts=(bench doc sql expected monitoring packaging test Makefile
+	parts=(bench contrib doc sql expected monitoring packaging test Makefile
 		# what pages link to, the thresholds and the columns
 		$(cd "$top" && echo *.md src/README src/*/README) LICENSE META.json Dockerfile
 		src/profile/statement_text.c src/judge/suspect.h src/judge/verdict.h src/functions/columns)
