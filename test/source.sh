@@ -39,7 +39,7 @@ clone_source() {
 
 	[ -n "${POSTGRES_GIT:-}" ] || return 1
 	"${as_root[@]}" rm -rf "$cloned"
-	"${as_root[@]}" timeout 600 git clone -q --depth 1 --branch "REL_${major}_STABLE" "$POSTGRES_GIT" "$cloned" 2>/dev/null || return 1
+	"${as_root[@]}" env GIT_TERMINAL_PROMPT=0 timeout 300 git clone -q --depth 1 --branch "REL_${major}_STABLE" "$POSTGRES_GIT" "$cloned" 2>/dev/null || return 1
 	version=$(sed -n 's/^AC_INIT(\[PostgreSQL\], \[\([^]]*\)\].*/\1/p' "$cloned/configure.ac")
 	"${as_root[@]}" rm -rf "$cloned/.git"
 	"${as_root[@]}" mv "$cloned" "$cache/postgresql-$version"

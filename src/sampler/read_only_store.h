@@ -14,7 +14,7 @@ typedef enum PlhStoreResult
 {
 	PLH_STORED,
 	PLH_STORE_REFUSED,			/* errno says why; the word is what it was */
-	PLH_STORE_SEALED			/* the same, of memory whose protection can't be changed */
+	PLH_STORE_SEALED			/* the same, of sealed memory */
 } PlhStoreResult;
 
 extern int	plh_read_only_store_protection(const void *start, const void *end);

@@ -31,7 +31,7 @@ seal_executable(struct dl_phdr_info *info, size_t size, void *arg)
 
 	for (int i = 0; i < info->dlpi_phnum; i++)
 	{
-		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		const Elf64_Phdr *segment = &info->dlpi_phdr[i];
 		uintptr_t	start = (info->dlpi_addr + segment->p_vaddr) & ~(page_bytes - 1);
 		uintptr_t	end = (info->dlpi_addr + segment->p_vaddr + segment->p_memsz) & ~(page_bytes - 1);
 
