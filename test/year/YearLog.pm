@@ -10,7 +10,8 @@ use Time::HiRes;
 # What log_line_prefix must be.
 our $prefix = '%m [%p] %b|%u|%d|%a|';
 
-my $entry = qr/^(\d{4}-\S+ \S+) \S+ \[(\d+)\] ([^|]*)\|([^|]*)\|([^|]*)\|([^|]*)\|([A-Z]+):  (.*)/;
+# Before it may be blanks, where a session prints its contexts at the same time.
+my $entry = qr/^ *(\d{4}-\S+ \S+) \S+ \[(\d+)\] ([^|]*)\|([^|]*)\|([^|]*)\|([^|]*)\|([A-Z]+):  (.*)/;
 my $addition = qr/^(?:DETAIL|HINT|CONTEXT|STATEMENT|QUERY|LOCATION|BACKTRACE)$/;
 
 # Follows the files of a directory, and the one that is written before the logger runs.  "heed" is
