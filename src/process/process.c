@@ -170,7 +170,7 @@ at_exit(void)
 	if (plh_unwind_wrong_stacks != parents_wrong_stacks)
 		report_wrong_stacks();
 
-	/* all but the logger have exited before the postmaster; its dump may take time */
+	/* all but the logger exit before the postmaster; a dump may take time */
 	if (preloaded && !IsUnderPostmaster)
 		remove_shared_files();
 	if (plh_profile != NULL && plh_profile->pid == (int32) getpid())
@@ -181,7 +181,7 @@ at_exit(void)
 	}
 	plh_proof_remove();
 
-	/* it exits when nobody can write to its pipe any more, and its profile kept the directory */
+	/* it exits last, and its profile was still in the directory */
 	if (preloaded && MyBackendType == B_LOGGER)
 		plh_profile_directory_remove();
 }
