@@ -105,7 +105,7 @@ like($node->safe_psql('postgres', q{SELECT regexp_replace(what, '\s+', ' ', 'g')
 # as they may be, with a line break, and of characters that take two columns.
 my $hostile = '"日本語の関数 ' . ('名' x 14) . '"';
 # PostgreSQL 19 refuses line breaks in the names of roles
-my $role = ('w' x 20) . ($node->pg_version < 19 ? "\n" : "\t") . ('名' x 14);
+my $role = ('w' x 20) . ($node->pg_version < '19devel' ? "\n" : "\t") . ('名' x 14);
 $node->safe_psql('postgres', qq{CREATE ROLE "$role" SUPERUSER LOGIN; CREATE SCHEMA $hostile;
 	CREATE FUNCTION $hostile.$hostile() RETURNS void LANGUAGE plpgsql AS \$\$BEGIN PERFORM leak_cache(100, 40000); END\$\$});
 my @pool = map { $node->background_psql('postgres') } 1 .. 3;
