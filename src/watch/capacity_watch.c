@@ -187,19 +187,16 @@ collect(Look *look)
 }
 
 /* Forget all, if somebody wants that. */
-static void
-reset_if_wanted(TimestampTz now)
+static bool
+reset_if_wanted(const char *wanted, TimestampTz now)
 {
-	char		path[PLH_PATH_MAX];
-
-	plh_capacity_file_path(path, plh_profile_directory_path(), GetSystemIdentifier(),
-						   PLH_CAPACITY_RESET);
 	if (plh_shared_directory_check(plh_profile_directory_path()) != PLH_DIRECTORY_FINE ||
-		unlink(path) != 0)
-		return;
+		access(wanted, F_OK) != 0)
+		return false;
 	plh_capacity_looks_begin(state.record, GetSystemIdentifier(), now);
 	hash_destroy(state.sessions);
 	state.sessions = NULL;
+	return true;
 }
 
 static void
@@ -219,15 +216,15 @@ make_sessions(void)
  * Without room it stays in memory, until there is some; or while the directory is one that others
  * may enter, who have put it in the place of ours.
  */
-static void
+static bool
 publish(void)
 {
 	const char *directory = plh_profile_directory_path();
 
-	if (plh_shared_directory_check(directory) == PLH_DIRECTORY_FINE &&
+	return plh_shared_directory_check(directory) == PLH_DIRECTORY_FINE &&
 		plh_shared_directory_has_room(directory, PLH_CAPACITY_BYTES(state.record->kind_count),
-									  PLH_ROOM_RECORDS))
-		(void) plh_capacity_file_write(directory, state.record, false);
+									  PLH_ROOM_RECORDS) &&
+		plh_capacity_file_write(directory, state.record, false) == 0;
 }
 
 /* PlhErrorsWork */
@@ -236,9 +233,13 @@ look_at_all(void *arg)
 {
 	int64		passed_us = *(const int64 *) arg;
 	Look		look = {.now = GetCurrentTimestamp(),.room = 64};
+	char		wanted[PLH_PATH_MAX];
+	bool		is_reset;
 
 	look.sessions = palloc(sizeof(PlhCapacitySession) * look.room);
-	reset_if_wanted(look.now);
+	plh_capacity_file_path(wanted, plh_profile_directory_path(), GetSystemIdentifier(),
+						   PLH_CAPACITY_RESET);
+	is_reset = reset_if_wanted(wanted, look.now);
 	if (state.sessions == NULL)
 		make_sessions();
 	state.look++;
@@ -249,7 +250,9 @@ look_at_all(void *arg)
 	plh_capacity_looks_add(state.record, look.sessions, look.count, look.now, passed_us);
 	count_some(look.count);
 	pgstat_clear_backend_activity_snapshot();
-	publish();
+	/* Until the new record can be read, the wish keeps everybody from reading the old one. */
+	if (publish() && is_reset)
+		(void) unlink(wanted);
 }
 
 /* PlhErrorsWork */
