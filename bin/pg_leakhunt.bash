@@ -6,14 +6,14 @@ _pg_leakhunt_options() {
 	"$@" --help 2>/dev/null | grep -oE -- '(^|[^[:alnum:]-])--[a-z][a-z-]*' | grep -oE -- '--.*' | sort -u
 }
 
-# The words that may come here: after an option that takes a value, the values; else options,
+# The words that may come here, one in a line: after an option that takes a value, the values; else options,
 # and the arguments of this program.
 _pg_leakhunt_words() {
 	local program="$1" previous="$2"
 
 	case "$previous" in
-		--format) echo text json html; return ;;
-		--as) echo ingest push otel files; return ;;
+		--format) printf '%s\n' text json html; return ;;
+		--as) printf '%s\n' ingest push otel files; return ;;
 		-D | --inputdir | --outputdir | --expecteddir | --bindir | --dlpath | --temp-instance) return ;;
 		--log | --rows | --core | --binary | --schedule | --suppressions | --temp-config | --junit | --*-file) return ;;
 	esac
@@ -23,11 +23,13 @@ _pg_leakhunt_words() {
 			case " ${COMP_WORDS[*]:1:COMP_CWORD-1} " in
 				*" push "*) _pg_leakhunt_options "$program" push ;;
 				*" serve "*) _pg_leakhunt_options "$program" serve ;;
-				*) _pg_leakhunt_options "$program"; echo push serve ;;
+				*) _pg_leakhunt_options "$program"; printf '%s\n' push serve ;;
 			esac ;;
 		pg_leakhunt_regress)
 			_pg_leakhunt_options "$program"
-			[ ! -d sql ] || find sql -maxdepth 1 -name '*.sql' -printf '%f\n' | sed 's/\.sql$//' ;;
+			# a name with other characters would need quotes
+			[ ! -d sql ] || find sql -maxdepth 1 -name '*.sql' -printf '%f\n' |
+				sed -n 's/^\([[:alnum:]_.-]*\)\.sql$/\1/p' ;;
 		*) _pg_leakhunt_options "$program" ;;
 	esac
 }
@@ -42,9 +44,10 @@ _pg_leakhunt() {
 		previous=${COMP_WORDS[COMP_CWORD - 2]}
 	fi
 	COMPREPLY=()
-	while read -r word; do
-		COMPREPLY+=("$word")
-	done < <(compgen -W "$(_pg_leakhunt_words "$1" "$previous")" -- "$current")
+	# not by compgen -W, which runs what stands in the words
+	while IFS= read -r word; do
+		[[ $word != "$current"* ]] || COMPREPLY+=("$word")
+	done < <(_pg_leakhunt_words "$1" "$previous")
 }
 
 # where no word is proposed, bash proposes files

@@ -66,11 +66,27 @@ repeat() {
 	done
 }
 
-# Move the server to a control group with a limit, and let a session take that, slowly.
-let_memory_run_out() {
+# Move the server, for sessions that come, to a control group with a limit.
+limit_server() {
 	write_to_group "$limited_cgroup/cgroup.procs" "$(head -n 1 "$scratch/data/postmaster.pid")"
-	echo "SELECT count(*) FROM (SELECT array_agg(repeat('x', 40000) || pg_sleep(0.005)::text) FROM generate_series(1, 20000)) s;" |
-		start_session fault_large &
+}
+
+# Let a statement hold a part of that.
+hold_memory() {
+	echo "SELECT held IS NULL, pg_sleep(3600) FROM (SELECT array_agg(repeat('x', 1000)) AS held FROM generate_series(1, 100000)) s;" |
+		start_session fault_held
+}
+
+# Let a session take all of it, slowly.
+let_memory_run_out() {
+	echo "SELECT count(*) FROM (SELECT array_agg(repeat('x', 20000) || pg_sleep(0.005)::text) FROM generate_series(1, 40000)) s;" |
+		start_session fault_large
+}
+
+# Let a session have more than at its baseline.
+grow_since_baseline() {
+	echo "SELECT leak_top(1000, 10000); SELECT pg_leakhunt_baseline(pg_backend_pid()); SELECT leak_top(1000, 20000);" |
+		start_session fault_grown
 }
 
 # Prove the session that leaks until so much is lost that there is an alert.

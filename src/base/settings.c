@@ -443,12 +443,14 @@ plh_settings_define(void (*on_change) (void), void (*on_enabled) (bool enabled))
 	loaded = fixed != PGC_POSTMASTER;
 }
 
-/* Show how methods were replaced, in this process and those that it forks. */
+/*
+ * Show how methods were replaced, in this process and those that it forks.  Not by SetConfigOption,
+ * which throws where a query with parallel workers is what loads the module.
+ */
 void
 plh_settings_show_methods(PlhMethodTables how)
 {
-	SetConfigOption("pg_leakhunt.method_tables", method_tables_options[how].name, PGC_INTERNAL,
-					PGC_S_DYNAMIC_DEFAULT);
+	method_tables_setting = how;
 }
 
 /* Returns the name of a scope that users see.  The number comes from a profile and may be any. */

@@ -79,7 +79,7 @@ page_of_unprofiled(FunctionCallInfo fcinfo, int pid)
 {
 	Unprofiled	unprofiled = {.memory = CurrentMemoryContext};
 
-	if (plh_sql_source_publish_and_save() && pid > 0 && plh_sql_access_knows(pid) &&
+	if (pid > 0 && plh_sql_access_knows(pid) &&
 		plh_profile_reader_find(plh_profile_directory_path(), pid, true) == NULL)
 	{
 		unprofiled.suppressions = plh_sql_source_suppressions(fcinfo);
@@ -89,20 +89,17 @@ page_of_unprofiled(FunctionCallInfo fcinfo, int pid)
 }
 
 static Datum
-page_of_profile(FunctionCallInfo fcinfo, const PlhTarget *target)
+page_of_profile(FunctionCallInfo fcinfo, const PlhTarget *target, const PlhSourceProfile *profile)
 {
-	PlhSourceProfile profile;
 	PlhExplainedProcess process;
 	PlhPageSource source = {.process = &process};
 	const char *words;
 	StringInfoData json;
 
-	if (!plh_sql_source_profile(&profile, target))
-		PG_RETURN_NULL();
-	if (profile.dump != NULL)
+	if (profile->dump != NULL)
 		source.file = plh_stack_text_base_name(target->file);
-	process = profile.dump == NULL ? plh_sql_explain_profiled(profile.image) :
-		plh_sql_explain_dumped(profile.dump);
+	process = profile->dump == NULL ? plh_sql_explain_profiled(profile->image) :
+		plh_sql_explain_dumped(profile->dump);
 	source.symbols = plh_symbols_open();
 	source.explanation = explain(&process, source.symbols, plh_sql_source_suppressions(fcinfo));
 	source.list = plh_site_list_make(source.symbols, process.image, process.baseline, process.now);
@@ -115,11 +112,24 @@ page_of_profile(FunctionCallInfo fcinfo, const PlhTarget *target)
 static Datum
 page_of_one(FunctionCallInfo fcinfo, const PlhTarget *target)
 {
+	PlhSourceProfile profile = {0};
 	Datum		page;
 
 	plh_sql_source_check_target(target);
-	page = target->file != NULL ? (Datum) 0 : page_of_unprofiled(fcinfo, target->pid);
-	return page != 0 ? page : page_of_profile(fcinfo, target);
+	if (target->file != NULL)
+	{
+		(void) plh_sql_source_profile(&profile, target);
+		return page_of_profile(fcinfo, target, &profile);
+	}
+	if (!plh_sql_source_publish_and_save())
+		PG_RETURN_NULL();
+	page = page_of_unprofiled(fcinfo, target->pid);
+	if (page != 0)
+		return page;
+	profile.image = plh_sql_source_process(target->pid);
+	if (profile.image == NULL)
+		PG_RETURN_NULL();
+	return page_of_profile(fcinfo, target, &profile);
 }
 
 /* What processes are explained with, and the page that they are added to. */

@@ -121,13 +121,6 @@ point_of(const PlhCapacitySession *session)
 }
 
 void
-plh_capacity_looks_enter(PlhCapacityRecord *record, const PlhCapacitySession *session)
-{
-	if (session->kind != PLH_CAPACITY_NO_KIND)
-		record->kinds[session->kind].sessions_seen++;
-}
-
-void
 plh_capacity_looks_leave(PlhCapacityRecord *record, const PlhCapacitySession *session)
 {
 	PlhCapacityPoint point = point_of(session);
@@ -135,6 +128,24 @@ plh_capacity_looks_leave(PlhCapacityRecord *record, const PlhCapacitySession *se
 	if (session->kind != PLH_CAPACITY_NO_KIND)
 		add_point(&record->kinds[session->kind].past[plh_capacity_looks_age(session->age_us)],
 				  &point);
+}
+
+void
+plh_capacity_looks_follow(PlhCapacityRecord *record, const PlhCapacitySession *before,
+						  const PlhCapacitySession *seen)
+{
+	bool		is_same = before != NULL && before->kind == seen->kind;
+
+	/*
+	 * A statement that could not be told apart is nothing that sessions of
+	 * that age keep.
+	 */
+	if (before != NULL && before->is_told_apart &&
+		(!is_same || plh_capacity_looks_age(before->age_us) !=
+		 plh_capacity_looks_age(seen->age_us)))
+		plh_capacity_looks_leave(record, before);
+	if (!is_same && seen->kind != PLH_CAPACITY_NO_KIND)
+		record->kinds[seen->kind].sessions_seen++;
 }
 
 /* What the sessions of one kind, or all, have at one look. */

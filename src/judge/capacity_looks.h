@@ -19,6 +19,8 @@ typedef struct PlhCapacitySession
 	int64		age_us;
 	int64		session_bytes;	/* what it keeps, whatever it runs */
 	int64		statement_bytes;	/* what it has beyond that */
+	bool		is_told_apart;	/* else all is taken for what it keeps, which
+								 * later looks may correct */
 	bool		is_active;		/* a statement runs, or a transaction is open */
 	bool		is_counted;		/* its parts are known */
 	int64		parts[PLH_CAPACITY_PARTS];	/* of session_bytes */
@@ -42,10 +44,14 @@ extern int	plh_capacity_looks_age(int64 age_us);
 extern int	plh_capacity_looks_kind(PlhCapacityRecord *record, Oid role, const char *application,
 									TimestampTz now);
 
-/* A session has entered its kind. */
-extern void plh_capacity_looks_enter(PlhCapacityRecord *record, const PlhCapacitySession *session);
+/*
+ * A session is seen, and was seen by a former look as "before"; NULL if it is new.  What it had then
+ * is part of the past if it has left that age, or that kind.
+ */
+extern void plh_capacity_looks_follow(PlhCapacityRecord *record, const PlhCapacitySession *before,
+									  const PlhCapacitySession *seen);
 
-/* It has left its age, or its kind, or is gone, since the look that has seen it so. */
+/* It is gone since the look that has seen it so. */
 extern void plh_capacity_looks_leave(PlhCapacityRecord *record, const PlhCapacitySession *session);
 
 /* Add a look at all sessions, "passed_us" after the one before it; 0 after a start. */

@@ -10,20 +10,27 @@ function processName(process) {
 	return [process.pid, process.backend_type, process.application_name].filter(Boolean).join(', ');
 }
 
+// What is alike in each process that has this cause: a place in C counts without the number of its
+// call sites.
+function commonCause(finding) {
+	return finding.kind.startsWith('SITE_') && finding.site_words ? finding.site_words + ' in ' + finding.context_name : finding.cause;
+}
+
 // What processes are suspected of, over all of them; alike as in pg_leakhunt_explain.  What
 // processes that have crashed held is gone, and stands by itself.
+
 function findCauses() {
 	const found = new Map();
 
 	for (const process of page.processes) {
 		for (const finding of process.findings) {
-			const key = finding.verdict + ' ' + finding.cause + (process.crash ? ' crashed' : '');
+			const key = finding.verdict + ' ' + commonCause(finding) + (process.crash ? ' crashed' : '');
 			const cause = found.get(key) || { verdict: finding.verdict, cause: finding.cause, about: finding.about, crashed: Boolean(process.crash), bytes: 0, error: 0, rates: [], processes: [] };
 
 			cause.bytes += finding.bytes;
 			cause.error = Math.hypot(cause.error, finding.error_bytes);
 			if (finding.bytes_per_hour !== null && !process.crash) cause.rates.push(finding);
-			cause.processes.push(process);
+			if (!cause.processes.includes(process)) cause.processes.push(process);
 			found.set(key, cause);
 		}
 	}

@@ -135,13 +135,30 @@ plh_stack_text_module_name(const PlhFrameText *frame)
 	return plh_stack_text_base_name(frame->module);
 }
 
-const char *
-plh_stack_text_routine(const PlhStackText *stack)
+/* The frame of the innermost routine; NULL: there is none. */
+static const PlhFrameText *
+innermost_routine(const PlhStackText *stack)
 {
 	for (int i = 0; i < stack->frame_count; i++)
 		if (stack->frames[i].language != PLH_LANGUAGE_NONE)
-			return stack->frames[i].text;
+			return &stack->frames[i];
 	return NULL;
+}
+
+const char *
+plh_stack_text_routine(const PlhStackText *stack)
+{
+	const PlhFrameText *frame = innermost_routine(stack);
+
+	return frame == NULL ? NULL : frame->text;
+}
+
+const char *
+plh_stack_text_routine_name(const PlhStackText *stack)
+{
+	const PlhFrameText *frame = innermost_routine(stack);
+
+	return frame == NULL ? NULL : plh_stack_text_function_name(frame);
 }
 
 const char *

@@ -54,8 +54,12 @@ extern const char *plh_stack_text_base_name(const char *path);
 /* The function of a frame, or its text where the function has no known name. */
 extern const char *plh_stack_text_function_name(const PlhFrameText *frame);
 
-/* The innermost routine with its line, or up to four of them with their callers; NULL: none. */
+/*
+ * The innermost routine with its line, or without, or up to four of them with their callers;
+ * NULL: none.
+ */
 extern const char *plh_stack_text_routine(const PlhStackText *stack);
+extern const char *plh_stack_text_routine_name(const PlhStackText *stack);
 extern const char *plh_stack_text_routines(const PlhStackText *stack);
 
 /* The binary of a frame, without its directory. */

@@ -200,8 +200,9 @@ plh_wrapped_text_statement(const char *text, int columns)
 		const char *tokens = token.kind == PLH_TOKEN_BLANK ? token.end : blanks;
 		const char *at = tokens;
 
+		/* where it is not certain what is a literal, the rest stays as it is */
 		while (at < end && (token = plh_statement_tokens_read(at, end)).kind != PLH_TOKEN_BLANK)
-			at = token.end;
+			at = token.is_whole ? token.end : end;
 		put_tokens(&wrapping, blanks, tokens, at);
 		blanks = at;
 	}

@@ -97,8 +97,9 @@ store_in_writable_page(void **word, void *value, int protection)
 }
 
 /*
- * The protection is that of the memory.  EPERM is what mprotect says of sealed memory; where a
- * policy of the system forbids the change it says EACCES, and then nothing else is tried.
+ * The protection is that of the memory.  EPERM is what mprotect says of sealed memory, and
+ * what a filter of system calls may say; where a security module forbids the change it says EACCES,
+ * and then nothing else is tried.
  */
 PlhStoreResult
 plh_read_only_store(void **word, void *value, int protection)

@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include "report/one_line.h"
+#include "telling/common_causes.h"
 #include "telling/overview.h"
 
 /* The most characters of a statement that are shown. */
@@ -16,11 +17,11 @@
 
 /* What a finding is about, with what tells a reader more than the name of a C function. */
 static const char *
-what_of(const PlhToldFinding *told)
+what_of(const PlhToldFinding *told, const char *routine)
 {
-	PlhFields	fields = {.what = told->about,.routines = told->routine,.list = told->libraries};
+	PlhFields	fields = {.what = told->about,.routines = routine,.list = told->libraries};
 
-	if (told->routine != NULL)
+	if (routine != NULL)
 		return plh_sentences_phrase(PLH_SAYS_overview_by_routine, true, &fields);
 	if (told->finding->kind == PLH_KIND_STATEMENT && told->query != NULL)
 	{
@@ -30,6 +31,17 @@ what_of(const PlhToldFinding *told)
 	if (told->libraries != NULL)
 		return plh_sentences_phrase(PLH_SAYS_overview_libraries, true, &fields);
 	return told->about;
+}
+
+/*
+ * What findings of one row have alike.  A function in C is the cause from wherever it is called; a
+ * routine, whichever of its lines takes most of it in this session.
+ */
+static const char *
+common_of(const PlhToldFinding *told)
+{
+	return plh_finding_subject(told->finding) == PLH_SUBJECT_SITE ? told->common :
+		what_of(told, told->routine_name);
 }
 
 /* Append a name that is known, behind what stands between it and the one before. */
@@ -56,45 +68,35 @@ who_of(const PlhExplainedProcess *process)
 	return names.data;
 }
 
-/* The row of a cause, which is entered if it is new. */
+/* What a row tells of the process that has most of its cause. */
 static PlhOverviewRow *
-row_of(PlhOverview *overview, const PlhToldFinding *told, bool is_gone)
+tell_row(const PlhExplainedProcess *process, const PlhToldFinding *told)
 {
-	const char *what = what_of(told);
-	PlhOverviewRow *row;
-	ListCell   *cell;
+	PlhOverviewRow *row = palloc0(sizeof(PlhOverviewRow));
 
-	foreach(cell, overview->causes)
-	{
-		row = lfirst(cell);
-		if (row->is_gone == is_gone && strcmp(row->verdict, told->verdict) == 0 &&
-			strcmp(row->what, what) == 0)
-			return row;
-	}
-	row = palloc0(sizeof(PlhOverviewRow));
 	row->verdict = told->verdict;
-	row->what = pstrdup(what);
-	row->is_gone = is_gone;
-	overview->causes = lappend(overview->causes, row);
+	row->what = pstrdup(what_of(told, told->routine));
+	row->who = who_of(process);
+	row->next_step = told->next_summary == NULL ? NULL : pstrdup(told->next_summary);
 	return row;
 }
 
-/* Add a finding to the row of its cause, which tells of the process that has most of it. */
+/* Add a finding to the row of its cause. */
 static void
 enter_finding(PlhOverview *overview, const PlhExplainedProcess *process,
 			  const PlhToldFinding *told)
 {
-	PlhOverviewRow *row = row_of(overview, told, process->image != NULL && !process->image->alive);
-	int64		bytes = told->finding->bytes;
+	PlhCommonCause finding = {
+		.verdict = told->verdict,
+		.common = common_of(told),
+		.is_gone = process->image != NULL && !process->image->alive,
+		.pid = process->pid,
+		.bytes = told->finding->bytes
+	};
+	PlhCommonCause *cause = plh_common_causes_enter(&overview->causes, &finding);
 
-	row->processes++;
-	row->bytes += bytes;
-	if (row->pid != 0 && bytes <= row->most_bytes)
-		return;
-	row->pid = process->pid;
-	row->most_bytes = bytes;
-	row->who = who_of(process);
-	row->next_step = told->next_summary == NULL ? NULL : pstrdup(told->next_summary);
+	if (cause->told == NULL && cause->pid == process->pid)
+		cause->told = tell_row(process, told);
 }
 
 /* Count a process that has no finding to tell. */
@@ -129,10 +131,10 @@ plh_overview_enter(PlhOverview *overview, const PlhExplainedProcess *process,
 
 /* list_sort comparator, in the order that plh_overview_rows promises. */
 static int
-compare_rows(const ListCell *a, const ListCell *b)
+compare_causes(const ListCell *a, const ListCell *b)
 {
-	const PlhOverviewRow *left = lfirst(a);
-	const PlhOverviewRow *right = lfirst(b);
+	const PlhCommonCause *left = lfirst(a);
+	const PlhCommonCause *right = lfirst(b);
 	const char *growing = plh_verdict_name(PLH_VERDICT_GROWING);
 	bool		left_grows = strcmp(left->verdict, growing) == 0;
 	bool		right_grows = strcmp(right->verdict, growing) == 0;
@@ -146,13 +148,18 @@ compare_rows(const ListCell *a, const ListCell *b)
 	return left->pid - right->pid;
 }
 
-/* Say of whom a row is. */
-static void
-tell_who(PlhOverviewRow *row)
+/* The row of a cause, when all of its findings are entered. */
+static PlhOverviewRow *
+row_of_cause(const PlhCommonCause *cause)
 {
-	row->who = plh_sentences_phrase(row->processes == 1 ? PLH_SAYS_overview_who :
-									PLH_SAYS_overview_who_several, !row->is_gone,
-									PLH_FIELDS(.who = row->who,.count = row->processes));
+	PlhOverviewRow *row = cause->told;
+
+	row->pid = cause->pid;
+	row->bytes = cause->bytes;
+	row->who = plh_sentences_phrase(cause->processes == 1 ? PLH_SAYS_overview_who :
+									PLH_SAYS_overview_who_several, !cause->is_gone,
+									PLH_FIELDS(.who = row->who,.count = cause->processes));
+	return row;
 }
 
 /* The row that says that there is no finding, and what that is known of. */
@@ -186,12 +193,13 @@ row_of_nothing(const PlhOverview *overview)
 List *
 plh_overview_rows(PlhOverview *overview)
 {
+	List	   *rows = NIL;
 	ListCell   *cell;
 
 	if (overview->causes == NIL)
 		return lappend(NIL, row_of_nothing(overview));
-	list_sort(overview->causes, compare_rows);
+	list_sort(overview->causes, compare_causes);
 	foreach(cell, overview->causes)
-		tell_who(lfirst(cell));
-	return overview->causes;
+		rows = lappend(rows, row_of_cause(lfirst(cell)));
+	return rows;
 }

@@ -14,22 +14,20 @@
 /* A cause, of one process or of several that have it alike. */
 typedef struct PlhOverviewRow
 {
-	int			pid;			/* of the process in which it is largest; 0:
+	int			pid;			/* of the process that has most of it; 0:
 								 * there is no finding */
 	const char *verdict;
 	int64		bytes;			/* in all of them; -1: there is no finding */
 	const char *what;
 	const char *who;			/* that process, and how many have it */
 	const char *next_step;		/* NULL: nothing is to be done */
-	bool		is_gone;		/* they have crashed */
-	int			processes;
-	int64		most_bytes;		/* in that process */
 } PlhOverviewRow;
 
 typedef struct PlhOverview
 {
 	bool		sees_all;		/* the reader may see all processes */
-	List	   *causes;			/* of PlhOverviewRow */
+	List	   *causes;			/* of PlhCommonCause, which tell a
+								 * PlhOverviewRow */
 	int			judged;			/* processes that live, without a finding */
 	int			unjudged;		/* and those too little is known of */
 	int			hidden;			/* findings that are suppressed */

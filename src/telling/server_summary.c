@@ -10,6 +10,7 @@
 #include "judge/suspect.h"
 #include "reader/database_text.h"
 #include "report/words.h"
+#include "telling/common_causes.h"
 #include "telling/forecast_words.h"
 #include "telling/memory_account.h"
 #include "telling/server_summary.h"
@@ -22,14 +23,6 @@
 
 /* Of processes that are alike, none holds more than this many times their average. */
 #define MOST_OF_AVERAGE 2
-
-/* A finding that several processes have alike. */
-typedef struct Cause
-{
-	const PlhSummarizedFinding *finding;
-	int			processes;
-	int64		bytes;
-} Cause;
 
 /* Processes that are of one kind. */
 typedef struct Kind
@@ -53,6 +46,7 @@ copy_finding(const PlhToldFinding *told)
 
 	copy->verdict = told->verdict;
 	copy->cause = pstrdup(told->cause);
+	copy->common = pstrdup(told->common);
 	copy->bytes = told->finding->bytes;
 	return copy;
 }
@@ -79,7 +73,7 @@ static bool
 is_same_cause(const PlhSummarizedFinding *left, const PlhSummarizedFinding *right)
 {
 	return plh_texts_are_same(left->verdict, right->verdict) &&
-		plh_texts_are_same(left->cause, right->cause);
+		plh_texts_are_same(left->common, right->common);
 }
 
 /* What is told of a process first; NULL without a finding. */
@@ -103,34 +97,26 @@ is_same_kind(const PlhSummarized *left, const PlhSummarized *right)
 }
 
 static void
-add_cause(List **causes, const PlhSummarizedFinding *finding)
+add_cause(List **causes, const PlhSummarized *process, PlhSummarizedFinding *finding)
 {
-	ListCell   *cell;
-	Cause	   *cause = NULL;
+	PlhCommonCause common = {
+		.verdict = finding->verdict,
+		.common = finding->common,
+		.pid = process->pid,
+		.bytes = finding->bytes
+	};
+	PlhCommonCause *cause = plh_common_causes_enter(causes, &common);
 
-	foreach(cell, *causes)
-	{
-		cause = lfirst(cell);
-		if (is_same_cause(cause->finding, finding))
-			break;
-		cause = NULL;
-	}
-	if (cause == NULL)
-	{
-		cause = palloc0(sizeof(Cause));
-		cause->finding = finding;
-		*causes = lappend(*causes, cause);
-	}
-	cause->processes++;
-	cause->bytes += finding->bytes;
+	if (cause->told == NULL && cause->pid == process->pid)
+		cause->told = finding;
 }
 
 /* list_sort comparator: the largest cause first. */
 static int
 compare_causes(const ListCell *a, const ListCell *b)
 {
-	const Cause *left = lfirst(a);
-	const Cause *right = lfirst(b);
+	const PlhCommonCause *left = lfirst(a);
+	const PlhCommonCause *right = lfirst(b);
 
 	return left->bytes > right->bytes ? -1 : left->bytes < right->bytes;
 }
@@ -150,7 +136,7 @@ find_causes(const List *processes)
 		if (process->is_gone)
 			continue;
 		foreach(found, process->findings)
-			add_cause(&causes, lfirst(found));
+			add_cause(&causes, process, lfirst(found));
 	}
 	list_sort(causes, compare_causes);
 	return causes;
@@ -208,12 +194,12 @@ tell_causes(PlhSaid *text, const List *causes, const List *processes)
 		PLH_LINE(text, true, server_too_little,.count = list_length(processes));
 	foreach(cell, causes)
 	{
-		const Cause *cause = lfirst(cell);
+		const PlhCommonCause *cause = lfirst(cell);
 
 		if (told++ == TOLD_CAUSES)
 			break;
-		PLH_LINE(text, true, server_verdict,.verdict = cause->finding->verdict,
-				 .cause = cause->finding->cause,.count = cause->processes,
+		PLH_LINE(text, true, server_verdict,.verdict = cause->verdict,
+				 .cause = ((PlhSummarizedFinding *) cause->told)->cause,.count = cause->processes,
 				 .bytes = plh_words_size(cause->bytes));
 	}
 	if (more > 0)

@@ -17,6 +17,7 @@ typedef struct PlhSummarizedFinding
 {
 	const char *verdict;
 	const char *cause;
+	const char *common;			/* as in PlhToldFinding */
 	int64		bytes;
 } PlhSummarizedFinding;
 

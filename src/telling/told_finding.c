@@ -61,6 +61,16 @@ what_about(const PlhFinding *finding, const PlhListedSite *listed,
 								image->alive && !is_over, &fields);
 }
 
+/* What is alike in each process that has this cause, when its names are known. */
+static const char *
+what_is_common(const PlhToldFinding *told)
+{
+	if (plh_finding_subject(told->finding) != PLH_SUBJECT_SITE || told->site_words == NULL ||
+		told->context_name == NULL)
+		return told->cause;
+	return psprintf("%s in %s", told->site_words, told->context_name);
+}
+
 /* The function that most of it was allocated in or below, where no single call site says that. */
 static const PlhSharedFunction *
 find_shared(const PlhFinding *finding, const PlhFoundIn *in)
@@ -137,6 +147,7 @@ name(PlhToldFinding *told, const PlhListedSite *named)
 	told->site = named->stack.site;
 	told->site_words = plh_blamed_code_site(&named->stack);
 	told->routine = plh_stack_text_routine(&named->stack);
+	told->routine_name = plh_stack_text_routine_name(&named->stack);
 }
 
 /* Does the next step send its reader to the functions that allocate? */
@@ -191,6 +202,7 @@ plh_told_finding_make(const PlhFinding *finding, const PlhListedSite *listed, co
 	if (told->shared != NULL && (told->named == NULL || has_places(finding, told->shared)))
 		told->site = told->site_words = told->shared->site;
 	told->context_name = plh_image_findings_contexts(finding, told->named, image);
+	told->common = what_is_common(told);
 	told->query = listed == NULL ? statement.query : listed->query;
 	told->query_id = listed == NULL ? statement.query_id : listed->query_id;
 	tell_share(told, image);

@@ -23,13 +23,17 @@ typedef struct PlhToldFinding
 	const char *about;			/* "the running statement or transaction" */
 	const char *cause;			/* within a sentence: "(the running ...)", or
 								 * "at f (f.c:5) in TopMemoryContext" */
+	const char *common;			/* what is alike in each process that has this
+								 * cause: its place, without the number of call
+								 * sites, or the cause */
 	const char *family;			/* what its contexts are for */
 	bool		waits;			/* of open cursors, or of a transaction in
 								 * which no statement runs */
 	const char *site;			/* where no call site has much of it, that
 								 * function */
 	const char *site_words;		/* the same; without a name with its caller */
-	const char *routine;		/* that allocates */
+	const char *routine;		/* that allocates, with its line */
+	const char *routine_name;	/* without it */
 	const char *context_name;
 	const char *phase;			/* what the server was doing */
 	const char *query;

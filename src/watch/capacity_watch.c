@@ -56,6 +56,8 @@ static PLH_SURVIVES_FORK struct
 {
 	PlhCapacityRecord *record;
 	HTAB	   *sessions;
+	bool		is_reset;		/* the record is new, as somebody wants, and is
+								 * not published yet */
 	int64		look;			/* number of this one */
 	int64		looked_us;		/* when it began, monotonic; 0: never */
 	int64		next_us;		/* the next may begin then */
@@ -86,21 +88,6 @@ find_session(int pid, TimestampTz started_at)
 	return session;
 }
 
-/* What was seen before belongs to an age, or a kind, that the session has left. */
-static void
-note_way(const WatchedSession *session, const PlhCapacitySession *seen)
-{
-	const PlhCapacitySession *before = &session->seen;
-	bool		was_seen = session->look != 0;
-	bool		is_same = was_seen && before->kind == seen->kind;
-
-	if (was_seen && (!is_same || plh_capacity_looks_age(before->age_us) !=
-					 plh_capacity_looks_age(seen->age_us)))
-		plh_capacity_looks_leave(state.record, before);
-	if (!is_same)
-		plh_capacity_looks_enter(state.record, seen);
-}
-
 static void
 see_session(Look *look, const PlhServerActivity *activity)
 {
@@ -113,7 +100,7 @@ see_session(Look *look, const PlhServerActivity *activity)
 
 	if (!plh_session_memory_read(&session->memory, plh_profile_directory_path(), activity, &seen))
 		return;
-	note_way(session, &seen);
+	plh_capacity_looks_follow(state.record, session->look == 0 ? NULL : &session->seen, &seen);
 	session->seen = seen;
 	session->look = state.look;
 }
@@ -186,17 +173,26 @@ collect(Look *look)
 	}
 }
 
-/* Forget all, if somebody wants that. */
-static bool
+/* Forget all, if somebody wants that; once, if the new record cannot be published at once. */
+static void
 reset_if_wanted(const char *wanted, TimestampTz now)
 {
-	if (plh_shared_directory_check(plh_profile_directory_path()) != PLH_DIRECTORY_FINE ||
+	if (state.is_reset ||
+		plh_shared_directory_check(plh_profile_directory_path()) != PLH_DIRECTORY_FINE ||
 		access(wanted, F_OK) != 0)
-		return false;
+		return;
 	plh_capacity_looks_begin(state.record, GetSystemIdentifier(), now);
 	hash_destroy(state.sessions);
 	state.sessions = NULL;
-	return true;
+	state.is_reset = true;
+}
+
+/* Until the new record can be read, the wish keeps everybody from reading the old one. */
+static void
+end_reset(const char *wanted)
+{
+	(void) unlink(wanted);
+	state.is_reset = false;
 }
 
 static void
@@ -234,12 +230,11 @@ look_at_all(void *arg)
 	int64		passed_us = *(const int64 *) arg;
 	Look		look = {.now = GetCurrentTimestamp(),.room = 64};
 	char		wanted[PLH_PATH_MAX];
-	bool		is_reset;
 
 	look.sessions = palloc(sizeof(PlhCapacitySession) * look.room);
 	plh_capacity_file_path(wanted, plh_profile_directory_path(), GetSystemIdentifier(),
 						   PLH_CAPACITY_RESET);
-	is_reset = reset_if_wanted(wanted, look.now);
+	reset_if_wanted(wanted, look.now);
 	if (state.sessions == NULL)
 		make_sessions();
 	state.look++;
@@ -250,9 +245,8 @@ look_at_all(void *arg)
 	plh_capacity_looks_add(state.record, look.sessions, look.count, look.now, passed_us);
 	count_some(look.count);
 	pgstat_clear_backend_activity_snapshot();
-	/* Until the new record can be read, the wish keeps everybody from reading the old one. */
-	if (publish() && is_reset)
-		(void) unlink(wanted);
+	if (publish() && state.is_reset)
+		end_reset(wanted);
 }
 
 /* PlhErrorsWork */

@@ -38,8 +38,8 @@ is_idle(const PlhServerActivity *activity)
 }
 
 /*
- * What it keeps of its private memory.  Of a session that was never idle when it was seen, and has
- * counted nothing, nobody can tell.
+ * What it keeps of its private memory; -1: of a session that was never idle when it was seen, and
+ * has counted nothing, nobody can tell.
  */
 static int64
 kept_bytes(const PlhSessionMemory *memory, const char *directory,
@@ -49,7 +49,7 @@ kept_bytes(const PlhSessionMemory *memory, const char *directory,
 		lasting_bytes(directory, activity);
 
 	if (lasting < 0 && memory->idle_bytes == 0)
-		lasting = memory->private_bytes;
+		return -1;
 	return Min(memory->private_bytes, Max(memory->idle_bytes, lasting));
 }
 
@@ -72,6 +72,9 @@ plh_session_memory_read(PlhSessionMemory *memory, const char *directory,
 	if (idle)
 		memory->idle_bytes = memory->private_bytes;
 	kept = kept_bytes(memory, directory, activity);
+	session->is_told_apart = kept >= 0;
+	if (kept < 0)
+		kept = memory->private_bytes;
 	session->is_active = !idle;
 	session->session_bytes = kept + memory->beside_bytes;
 	session->statement_bytes = memory->private_bytes - kept;

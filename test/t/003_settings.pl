@@ -272,6 +272,23 @@ like($loader->query_safe('SHOW pg_leakhunt.max_live_samples'),
 	qr/1000000$/, 'a fixed setting that was refused keeps its old value');
 $loader->quit;
 
+# The first call of a function may be in a query with workers, where no setting can be set.
+$node->safe_psql('postgres', q{
+	CREATE TABLE numbers AS SELECT generate_series(1, 1000) n;
+	ALTER TABLE numbers SET (parallel_workers = 2);
+	CREATE FUNCTION load_it() RETURNS text LANGUAGE plpgsql PARALLEL RESTRICTED AS $$
+	BEGIN
+		PERFORM pg_leakhunt_start(pg_backend_pid(), 1);
+		RETURN current_setting('pg_leakhunt.method_tables');
+	END$$});
+is( $node->safe_psql('postgres', q{
+		SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET debug_parallel_query = off;
+		SELECT load_it(), count(*) FROM numbers;
+		SELECT leak_top(64, 1000);
+		SELECT live_bytes FROM pg_leakhunt_report WHERE site LIKE 'leaking_top%'} =~
+	  s/debug_parallel_query/$node->pg_version < 16 ? 'force_parallel_mode' : 'debug_parallel_query'/er),
+	"patched|1000\n\n64000", 'a query with parallel workers can be what loads it');
+
 # Turned off there, too, with sessions that notice it at different times.
 my ($early, $late) =
   map { $node->background_psql('postgres') } 1 .. 2;

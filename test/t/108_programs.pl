@@ -76,8 +76,9 @@ if ($has_psycopg2)
 
 my $tests = PostgreSQL::Test::Utils::tempdir;
 mkdir "$tests/sql" or die $!;
-append_to_file("$tests/sql/$_.sql", '') for qw(a_test b_test);
+append_to_file("$tests/sql/$_.sql", '') for qw(a_test b_test), '$(touch${IFS}run)', '`touch run`';
 chdir $tests or die $!;
 like(join(' ', sort split / /, completions("$folder{bindir}/pg_leakhunt_regress", '')), qr/ a_test b_test$/, 'the tests of a folder are proposed');
 is(completions("$folder{bindir}/pg_leakhunt_regress", 'b'), 'b_test', 'those that begin with what is written');
+ok(!-e "$tests/run", 'what stands in the name of a file is not run');
 done_testing();

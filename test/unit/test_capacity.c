@@ -45,12 +45,12 @@ move_on(int number, int64 age_us, const PlhCapacitySession *next)
 {
 	PlhCapacitySession *session = &sessions[number];
 
-	if (age_us == 0)
-		plh_capacity_looks_enter(&record, next);
-	else if (plh_capacity_looks_age(session->age_us) != plh_capacity_looks_age(age_us))
-		plh_capacity_looks_leave(&record, session);
+	plh_capacity_looks_follow(&record, age_us == 0 ? NULL : session, next);
 	*session = *next;
 }
+
+/* Until that age nobody can tell statements apart from what sessions keep. */
+static int64 told_apart_us;
 
 /* Look at so many sessions, all of one role, for so long.  They begin together. */
 static void
@@ -64,9 +64,15 @@ watch(int count, const char *application, int64 for_us, KeptBytes kept, Statemen
 		{
 			PlhCapacitySession next = {
 				.kind = kind,.age_us = age,.session_bytes = kept(i, age),
-				.statement_bytes = statement(i),.is_counted = true
+				.statement_bytes = statement(i),.is_told_apart = age >= told_apart_us,
+				.is_counted = true
 			};
 
+			if (!next.is_told_apart)
+			{
+				next.session_bytes += next.statement_bytes;
+				next.statement_bytes = 0;
+			}
 			next.is_active = next.statement_bytes > 0;
 			next.parts[PLH_CAPACITY_CATALOGS] = next.session_bytes / 2;
 			next.parts[PLH_CAPACITY_PLANS] = next.session_bytes / 4;
@@ -105,6 +111,12 @@ static int64
 idle(int number)
 {
 	return 0;
+}
+
+static int64
+large(int number)
+{
+	return 300 * MB;
 }
 
 /* One of ten runs something at each moment, which takes 100 MB. */
@@ -162,6 +174,13 @@ check_growth(void)
 	watch(1, "one", 60 * MINUTE, growing, idle);
 	ok(plh_capacity_growth(&record.kinds[0]).bytes < 15 * MB,
 	   "nor does one session that is old make all others so");
+
+	begin();
+	told_apart_us = 3 * MINUTE;
+	watch(20, "active from the start", 60 * MINUTE, constant, large);
+	told_apart_us = 0;
+	ok(plh_capacity_growth(&record.kinds[0]).bytes == 20 * MB,
+	   "what could not be told apart at first is not what sessions grow to");
 
 	begin();
 	watch(2, "few", 60 * MINUTE, filling, idle);

@@ -120,6 +120,8 @@ test_session_memory(void)
 	memset(&memory, 0, sizeof(memory));
 	ok(look("active", 1, 120, 20) && has(20, 100),
 	   "one that was never seen idle is told apart by its count");
+	ok(session.is_told_apart, "which is known");
 	ok(look("active", 2, 90, -1) && has(90, 0), "and without one, all of it is the session's");
+	ok(!session.is_told_apart, "as long as nothing else is known");
 	ok(!look("active", 3, -1, -1), "one that is gone is gone");
 }

@@ -42,6 +42,12 @@ plh_stack_text_routine(const PlhStackText *stack)
 }
 
 const char *
+plh_stack_text_routine_name(const PlhStackText *stack)
+{
+	return NULL;
+}
+
+const char *
 plh_image_findings_contexts(const PlhFinding *finding, const PlhListedSite *named,
 							const PlhProfileImage *image)
 {

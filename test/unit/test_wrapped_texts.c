@@ -55,7 +55,8 @@ static const Wrapped statements[] = {
 	{"SELECT \"a b c d\"", 10, 0, "SELECT\n\"a b c d\""},
 	{"SELECT 'a\nb', 1, 2", 9, 0, "SELECT 'a\nb', 1, 2"},
 	{"SELECT '日本語'", 14, 0, "SELECT\n'日本語'"},
-	{"SELECT 'not whole, as it", 10, 0, "SELECT\n'not whole, as it"}
+	{"SELECT 'not whole, as it", 10, 0, "SELECT\n'not whole, as it"},
+	{"SELECT f('it\\'s one, or two'), 1, 2", 10, 0, "SELECT\nf('it\\'s one, or two'), 1, 2"}
 };
 
 static bool
