@@ -273,13 +273,13 @@ test-planted:
 	test/planted
 bench:
 	bench/micro/run
-# The archive for PGXN and for packagers, of what is committed.
+# The archive for PGXN and for packagers, of what is committed: the same wherever it is made.
 DISTVERSION = $(shell sed -n 's/^   "version": "\(.*\)",/\1/p' META.json)
 # A tag that is to be released is that version's.
 dist:
 	@case "$${GITHUB_REF_NAME:-}" in v$(EXTVERSION)) ;; v[0-9]*) \
 		echo "The tag is $$GITHUB_REF_NAME, but the control file has the version $(EXTVERSION)." >&2; exit 1 ;; esac
-	git archive --format=zip --prefix=pg_leakhunt-$(DISTVERSION)/ -o pg_leakhunt-$(DISTVERSION).zip HEAD
+	TZ=UTC git archive --format=zip --prefix=pg_leakhunt-$(DISTVERSION)/ -o pg_leakhunt-$(DISTVERSION).zip HEAD
 
 # Bitcode for the server's JIT compiler takes two thirds as long as the module, and makes no query
 # faster: "make with_llvm=yes" makes it.

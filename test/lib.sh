@@ -633,7 +633,7 @@ note_times() {
 	sed -nE 's|^\[[0-9:]+\] ([^ ]+) \.+ ok +([0-9]+) ms .*= *([0-9.]+) CPU\)$|ok \2 \3 \1|p' "$scratch/prove.out" |
 		sed "s|^|$(date -u +%FT%TZ) $commit |" >>"$times_log"
 	for test in $failed; do
-		echo "$(date -u +%FT%TZ) $commit failed 0 0 $(cd "$scratch" && ls test/t*/"$test.pl" checks/"$test" 2>/dev/null | head -n 1)"
+		echo "$(date -u +%FT%TZ) $commit failed 0 0 $(cd "$scratch" && ls test/*/"$test.pl" checks/"$test" 2>/dev/null | head -n 1)"
 	done >>"$times_log"
 }
 

@@ -172,12 +172,13 @@ without_lists_of_modules() {
 # A copy of a small server with a patch, which may come with a module of src/test/modules.
 # make takes a patched file from the tree in which the server was built, if it is there.
 build_patched_server() {
-	local name="$1" patch="$2" module="$3" clean_server clean_build file
+	local name="$1" patch="$2" module="$3" clean_server clean_build complete file
 
 	build_small_server small --enable-debug
 	clean_server=$server clean_build=$build
 	server="$cache/server-$release-$name" build="$cache/build-$release-$name"
-	[ "$(cat "$server/.complete" 2>/dev/null)" != "$(cksum <"$patch")" ] || return 0
+	complete=$(cat "$patch" "$clean_server/.complete" | cksum)
+	[ "$(cat "$server/.complete" 2>/dev/null)" != "$complete" ] || return 0
 	echo "Building PostgreSQL $release with $(basename "$patch"), once"
 	"${as_root[@]}" rm -rf "$server" "$build"
 	"${as_root[@]}" cp -a "$clean_server" "$server"
@@ -197,7 +198,7 @@ build_patched_server() {
 		install -m 644 "$2.control" "$2"--*.sql "$("$3/bin/pg_config" --sharedir)/extension"
 	' build "$build" "$module" "$server" >"$scratch/build.log" 2>&1 ||
 		{ tail -n 30 "$scratch/build.log" >&2; fail "The patched server could not be built."; }
-	cksum <"$patch" | "${as_root[@]}" tee "$server/.complete" >/dev/null
+	echo "$complete" | "${as_root[@]}" tee "$server/.complete" >/dev/null
 }
 
 # Link the server of $build anew as no PIE, and install it into $server.  Its method

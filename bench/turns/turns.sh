@@ -26,7 +26,7 @@ make_kinds() {
 	as_server cp "$top/bench/turns/turns.c" "$scratch"
 	as_server gcc -O2 -Werror -I"$("$pg_config" --includedir)" -o "$scratch/turns" "$scratch/turns.c" \
 		-L"$("$pg_config" --libdir)" -lpq
-	trap 'stop_kinds; clean_up' EXIT
+	trap 'status=$?; set +e; stop_kinds; (exit $status); clean_up' EXIT
 }
 
 # Start the servers of all kinds, that one first.

@@ -99,8 +99,13 @@ $node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity 
 is_near(bytes_of('contexts', 'contexts named hoard'), MB, 64 * MB, 'contexts that were made just now are a part');
 is(ask($node, q{SELECT processes FROM pg_leakhunt_memory() WHERE part = 'sessions' AND title LIKE '%client backend, application hoarder'}), 1, 'below a row for sessions of their application');
 my $moment = ask($node, 'SELECT clock_timestamp()');
-bytes_of('sessions');
-is(ask($node, "SELECT bool_and(counted_at >= '$moment') FROM pg_leakhunt_processes WHERE pid IN (SELECT pid FROM pg_stat_activity WHERE application_name = 'hoarder')"), 't', 'a session that sleeps has counted its memory for the answer');
+wait_until(
+	sub {
+		# it has a moment of time for that
+		bytes_of('sessions');
+		return ask($node, "SELECT bool_and(counted_at >= '$moment') FROM pg_leakhunt_processes WHERE pid IN (SELECT pid FROM pg_stat_activity WHERE application_name = 'hoarder')") eq 't';
+	},
+	'a session that sleeps has counted its memory for the answer');
 
 $hoarder->{run}->signal('KILL');
 $hoarder->{run}->finish;

@@ -91,9 +91,16 @@ sub leak_until
 }
 
 # Nobody leaks: the row says of how many processes that is known.
-my ($judged, $unjudged) = ask($node, q{SELECT regexp_replace(who, '\s+', ' ', 'g') FROM pg_leakhunt}) =~
-  /^(\d+) process(?:es)? w(?:as|ere) judged\.(?: (\d+) ha(?:s|ve) no verdict yet\.)?$/;
-is($judged + $unjudged, ask($node, 'SELECT count(*) FROM pg_leakhunt_processes'), 'without a finding, all processes are counted');
+my ($judged, $unjudged);
+wait_until(
+	sub {
+		# a process may come or go between the two
+		(my $processes, $judged, $unjudged) = $node->safe_psql('postgres', q{
+			SELECT (SELECT count(*) FROM pg_leakhunt_processes), (SELECT regexp_replace(who, '\s+', ' ', 'g') FROM pg_leakhunt)}) =~
+		  /^(\d+)\|(\d+) process(?:es)? w(?:as|ere) judged\.(?: (\d+) ha(?:s|ve) no verdict yet\.)?$/;
+		return defined $processes && $judged + ($unjudged // 0) == $processes;
+	},
+	'without a finding, all processes are counted');
 is(ask($node, q{SELECT count(*) FROM pg_leakhunt_processes WHERE state = 'small'}) > 0 ? $unjudged > 0 : 1, 1, 'those that have too little for a verdict have none');
 is(join('|', map { overview($_) } qw(pid::text verdict size what)), '-|none|-|There is no finding.', 'that nobody is suspect is said');
 fits(100, 'the overview without a finding', lines_in_terminal(200, 'SELECT * FROM pg_leakhunt;'));
