@@ -46,7 +46,8 @@ copy_fixtures() {
 	monitoring="$scratch/monitoring"
 }
 
-# A server that proves what is lost only when it is asked to, with a role for monitoring.
+# A server that proves what is lost only when it is asked to, with a role for monitoring.  Where
+# there is a control group with a limit, all that connect are in it, and it is as none at first.
 start_leaking_server() {
 	make_cluster <<-CONF
 		shared_preload_libraries = 'pg_leakhunt'
@@ -54,6 +55,10 @@ start_leaking_server() {
 		pg_leakhunt.proof_max_memory = 0
 	CONF
 	start_server
+	if [ -n "$limited_cgroup" ]; then
+		set_limit "$no_limit"
+		write_to_group "$limited_cgroup/cgroup.procs" "$(head -n 1 "$scratch/data/postmaster.pid")"
+	fi
 	run_psql -c "CREATE EXTENSION pg_leakhunt; CREATE ROLE monitor LOGIN IN ROLE pg_monitor"
 	run_psql -v leaker="$scratch/leaker.so" -f "$scratch/leaker.sql"
 	run_psql -v corner_cases="$scratch/corner_cases.so" -f "$scratch/corner_cases.sql"
@@ -66,18 +71,13 @@ repeat() {
 	done
 }
 
-# Move the server, for sessions that come, to a control group with a limit.
-limit_server() {
-	write_to_group "$limited_cgroup/cgroup.procs" "$(head -n 1 "$scratch/data/postmaster.pid")"
-}
-
-# Let a statement hold a part of that.
+# Let a statement hold a fifth of a limit of 1 GB.
 hold_memory() {
 	echo "SELECT held IS NULL, pg_sleep(3600) FROM (SELECT array_agg(repeat('x', 1000)) AS held FROM generate_series(1, 100000)) s;" |
 		start_session fault_held
 }
 
-# Let a session take all of it, slowly.
+# Let a session take a limit of 512 MB, slowly.
 let_memory_run_out() {
 	echo "SELECT count(*) FROM (SELECT array_agg(repeat('x', 20000) || pg_sleep(0.005)::text) FROM generate_series(1, 40000)) s;" |
 		start_session fault_large

@@ -13,7 +13,7 @@ function processName(process) {
 // What is alike in each process that has this cause: a place in C counts without the number of its
 // call sites.
 function commonCause(finding) {
-	return finding.kind.startsWith('SITE_') && finding.site_words ? finding.site_words + ' in ' + finding.context_name : finding.cause;
+	return finding.kind?.startsWith('SITE_') && finding.site_words ? finding.site_words + ' in ' + finding.context_name : finding.cause;
 }
 
 // What processes are suspected of, over all of them; alike as in pg_leakhunt_explain.  What
