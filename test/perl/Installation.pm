@@ -9,7 +9,10 @@ use Exporter 'import';
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 
-our @EXPORT = qw(new_installation installed_paths put_file node_of);
+our @EXPORT = qw(new_installation installed_paths put_file node_of define_told $no_match);
+
+# What a library says to objects that it has no functions for, or that lack columns.
+our $no_match = 'the SQL objects of extension pg_leakhunt do not match its library';
 
 # Where the installation that is tested has its files.
 sub installed_paths
@@ -47,6 +50,25 @@ sub node_of
 	my ($installation, $name) = @_;
 
 	return PostgreSQL::Test::Cluster->new($name, install_path => $installation->{bindir} =~ s{/bin$}{}r);
+}
+
+# Make told(statement): its number of rows, or its error.
+sub define_told
+{
+	my ($node) = @_;
+
+	$node->safe_psql(
+		'postgres', q{
+	CREATE FUNCTION told(statement text) RETURNS text LANGUAGE plpgsql AS $$
+	DECLARE
+		number bigint;
+	BEGIN
+		EXECUTE statement INTO number;
+		RETURN number || ' rows';
+	EXCEPTION WHEN OTHERS THEN
+		RETURN sqlerrm;
+	END $$});
+	return;
 }
 
 1;

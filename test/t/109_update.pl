@@ -13,7 +13,6 @@ use Test::More;
 my $installation = new_installation();
 my $scripts = "$installation->{sharedir}/extension";
 my $node = node_of($installation, 'main');
-my $no_match = 'the SQL objects of extension pg_leakhunt do not match its library';
 
 $node->init;
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_leakhunt'\npg_leakhunt.proof_max_memory = 0\n");
@@ -43,17 +42,9 @@ sub complaints
 		WHERE told !~ ' rows$'});
 }
 
+define_told($node);
 $node->safe_psql(
 	'postgres', q{
-	CREATE FUNCTION told(statement text) RETURNS text LANGUAGE plpgsql AS $$
-	DECLARE
-		number bigint;
-	BEGIN
-		EXECUTE statement INTO number;
-		RETURN number || ' rows';
-	EXCEPTION WHEN OTHERS THEN
-		RETURN sqlerrm;
-	END $$;
 	INSERT INTO pg_leakhunt_suppressions VALUES ('known_function', 'a ticket');
 	CREATE VIEW of_a_user AS SELECT pid, state FROM pg_leakhunt_processes});
 my $session = $node->background_psql('postgres');

@@ -16,7 +16,6 @@ plan skip_all => 'there is no build of a former version' if !$ENV{LAST};
 
 my $installation = new_installation();
 my %present = installed_paths();
-my $no_match = 'the SQL objects of extension pg_leakhunt do not match its library';
 
 # Install a library, with the control file and the scripts of its version.
 sub install
@@ -41,18 +40,8 @@ $quick_keeper
 CONF
 $node->start;
 define_leakers($node);
-$node->safe_psql(
-	'postgres', q{
-	INSERT INTO pg_leakhunt_suppressions VALUES ('known_function', 'a ticket');
-	CREATE FUNCTION told(statement text) RETURNS text LANGUAGE plpgsql AS $$
-	DECLARE
-		number bigint;
-	BEGIN
-		EXECUTE statement INTO number;
-		RETURN number || ' rows';
-	EXCEPTION WHEN OTHERS THEN
-		RETURN sqlerrm;
-	END $$});
+define_told($node);
+$node->safe_psql('postgres', q{INSERT INTO pg_leakhunt_suppressions VALUES ('known_function', 'a ticket')});
 
 # A session that leaks 64,000 bytes, each of them sampled; it ends in one of these ways.
 sub leaves_dump
