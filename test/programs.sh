@@ -102,6 +102,14 @@ prove_leak() {
 	fail "Nothing is proven to be lost."
 }
 
+# Let the statements of a session reach a limit, one after the other.
+reach_limit() {
+	{
+		echo "SET pg_leakhunt.process_memory_limit = '16MB';"
+		repeat 2000 "SELECT array_agg(repeat('x', 1000) || g) FROM generate_series(1, 30000) g"
+	} | start_session fault_limit
+}
+
 # Let a session lose samples.
 lose_samples() {
 	echo "SET pg_leakhunt.sample_interval = 1; SELECT allocate_in_critical_section(100, 100000);" | start_session fault_samples
