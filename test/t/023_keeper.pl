@@ -118,14 +118,15 @@ sub add_hole
 my $node = new_server('main', "$quick_keeper\nrestart_after_crash = on\npg_leakhunt.dump_min_bytes = 4MB\n");
 my $directory = profile_directory($node);
 
-# The keeper is a process like any other.
+# The keeper is a process like any other.  One that was killed may have kept a sample, and is shown.
+my $keepers = q{pg_leakhunt_processes WHERE backend_type = 'pg_leakhunt keeper' AND state <> 'crashed'};
 ok( $node->poll_query_until(
 		'postgres',
-		"SELECT count(*) = 1 FROM pg_leakhunt_processes WHERE backend_type = 'pg_leakhunt keeper'"
+		"SELECT count(*) = 1 FROM $keepers"
 	),
 	'there is a keeper');
 my $keeper = ask($node,
-	"SELECT pid FROM pg_leakhunt_processes WHERE backend_type = 'pg_leakhunt keeper'");
+	"SELECT pid FROM $keepers");
 
 # It sleeps from one look to the next, for 100 ms here: a reload wakes it before.
 my $look_offset = -s $node->logfile;
@@ -248,11 +249,11 @@ is(($node->psql('postgres', 'SELECT pid FROM pg_leakhunt_processes'))[2],
 	'', 'nothing is said of files of another cluster');
 unlink map { "$directory/$_" } @of_others;
 $keeper = ask($node,
-	"SELECT pid FROM pg_leakhunt_processes WHERE backend_type = 'pg_leakhunt keeper'");
+	"SELECT pid FROM $keepers");
 crash($node, $keeper);
 ok( $node->poll_query_until(
 		'postgres',
-		"SELECT count(*) = 1 FROM pg_leakhunt_processes WHERE backend_type = 'pg_leakhunt keeper'"
+		"SELECT count(*) = 1 FROM $keepers"
 	),
 	'a killed keeper comes back');
 is_deeply(
@@ -289,14 +290,14 @@ is(() = slurp_file($node->logfile, $offset) =~ /LOG:  process $pids->[0] \(clien
 
 # A keeper that somebody ends comes back; one that ends with the server says nothing.
 $keeper = ask($node,
-	"SELECT pid FROM pg_leakhunt_processes WHERE backend_type = 'pg_leakhunt keeper'");
+	"SELECT pid FROM $keepers");
 kill 'TERM', $keeper;
 wait_until(sub { !-e "/proc/$keeper" }, 'a keeper that is told to ends');
 my $killed = $node->background_psql('postgres');
 crash($node, session_pid($killed), $killed);
 ok( $node->poll_query_until(
 		'postgres',
-		"SELECT count(*) = 1 FROM pg_leakhunt_processes WHERE backend_type = 'pg_leakhunt keeper' AND state <> 'crashed'"
+		"SELECT count(*) = 1 FROM $keepers"
 	),
 	'a keeper that was told to end is started again');
 is(join("\n", grep { /LOG:.*keeper.*exited with exit code/ && !/PID $keeper\)/ } split /\n/, slurp_file($node->logfile)),
@@ -355,7 +356,7 @@ set_and_reload($node, 'pg_leakhunt.dump_keep' => 100);
 copy_profile("$directory/" . (90_000_100 + $_), 90_000_100 + $_, 8 * $MB)
   for 1 .. 20;
 $keeper = ask($node,
-	"SELECT pid FROM pg_leakhunt_processes WHERE backend_type = 'pg_leakhunt keeper'");
+	"SELECT pid FROM $keepers");
 crash($node, $keeper);
 wait_until(
 	sub {
@@ -373,7 +374,7 @@ copy_profile("$directory/" . (90_000_200 + $_), 90_000_200 + $_, 8 * $MB)
 $node->start;
 is( ask(
 		$node,
-		"SELECT count(*) FROM pg_leakhunt_processes WHERE backend_type = 'pg_leakhunt keeper'"
+		"SELECT count(*) FROM $keepers"
 	),
 	0,
 	'there is no keeper without a place for it');
