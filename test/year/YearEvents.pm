@@ -299,7 +299,8 @@ sub _reset
 	return $self->_pause(1);
 }
 
-# An hour ahead, a day back, and then right again.
+# An hour ahead, a day back, and then right again.  What has gone to sleep by the clock that was ahead
+# would sleep for an hour, as pg_sleep does in PostgreSQL.
 sub _jump_clock
 {
 	my ($self) = @_;
@@ -311,6 +312,7 @@ sub _jump_clock
 		$server->reset;
 		$self->_pause(3);
 	}
+	$server->wake_sleepers;
 	return;
 }
 

@@ -300,6 +300,19 @@ sub note_disturbed
 	return;
 }
 
+# Cancel what sleeps by the server's clock.
+sub wake_sleepers
+{
+	my ($self) = @_;
+
+	for my $pid (split /\n/, $self->answer(q{SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep'}))
+	{
+		$self->note_disturbed($pid);
+		$self->answer("SELECT pg_cancel_backend($pid)");
+	}
+	return;
+}
+
 sub was_cancelled
 {
 	my ($self, $pid) = @_;
