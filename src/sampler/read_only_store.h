@@ -14,8 +14,8 @@ typedef enum PlhStoreResult
 {
 	PLH_STORED,
 	PLH_STORE_REFUSED,			/* errno says why; the word is what it was */
-	PLH_STORE_SEALED			/* the same, of memory that is sealed, or whose
-								 * protection a filter keeps */
+	PLH_STORE_SEALED			/* the same, of memory that is sealed, or
+								 * whose protection a filter keeps */
 } PlhStoreResult;
 
 extern int	plh_read_only_store_protection(const void *start, const void *end);

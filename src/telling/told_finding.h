@@ -24,8 +24,8 @@ typedef struct PlhToldFinding
 	const char *cause;			/* within a sentence: "(the running ...)", or
 								 * "at f (f.c:5) in TopMemoryContext" */
 	const char *common;			/* what is alike in each process that has this
-								 * cause: its place, without the number of call
-								 * sites, or the cause */
+								 * cause: its place, without the number of
+								 * call sites, or the cause */
 	const char *family;			/* what its contexts are for */
 	bool		waits;			/* of open cursors, or of a transaction in
 								 * which no statement runs */

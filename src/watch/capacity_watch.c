@@ -56,8 +56,8 @@ static PLH_SURVIVES_FORK struct
 {
 	PlhCapacityRecord *record;
 	HTAB	   *sessions;
-	bool		is_reset;		/* the record is new, as somebody wants, and is
-								 * not published yet */
+	bool		is_reset;		/* the record is new, as somebody wants, and
+								 * is not published yet */
 	int64		look;			/* number of this one */
 	int64		looked_us;		/* when it began, monotonic; 0: never */
 	int64		next_us;		/* the next may begin then */
