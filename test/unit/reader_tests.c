@@ -37,6 +37,7 @@ main(void)
 	test_server_accounts();
 	test_statement_lists();
 	test_growing_processes();
+	test_common_causes();
 	test_json();
 	test_log_readings();
 	test_page_proofs();

@@ -10,6 +10,7 @@
 extern void test_capacity_files(void);
 extern void test_hashes(void);
 extern void test_images(void);
+extern void test_common_causes(void);
 extern void test_dump_files(void);
 extern void test_damaged_dumps(void);
 extern void test_baselines(void);
