@@ -107,7 +107,7 @@ reach_limit() {
 	{
 		echo "SET pg_leakhunt.process_memory_limit = '16MB';"
 		repeat 2000 "SELECT array_agg(repeat('x', 1000) || g) FROM generate_series(1, 30000) g"
-	} | start_session fault_limit
+	} | start_session fault_limit &
 }
 
 # Let a session lose samples.
