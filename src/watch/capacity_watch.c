@@ -115,6 +115,13 @@ see_worker(const PlhServerActivity *activity)
 		leader->seen.statement_bytes += Max(0, plh_process_facts_rss_anon_bytes(activity->pid));
 }
 
+/* Since PostgreSQL 18, others are shown as well. */
+static bool
+has_logged_in(const PlhServerActivity *activity)
+{
+	return OidIsValid(activity->role_oid);
+}
+
 static void
 see_all(Look *look)
 {
@@ -122,7 +129,7 @@ see_all(Look *look)
 	PlhServerActivity activity;
 
 	for (int i = 0; i < count; i++)
-		if (plh_server_activity_at(i, &activity) && activity.is_client)
+		if (plh_server_activity_at(i, &activity) && activity.is_client && has_logged_in(&activity))
 			see_session(look, &activity);
 	for (int i = 0; i < count; i++)
 		if (plh_server_activity_at(i, &activity) && activity.leader_pid != 0)

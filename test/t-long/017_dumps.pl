@@ -614,7 +614,7 @@ for my $case (
 	[ 'postgres', "pg_leakhunt_report('postgresql.conf')", qr/could not open dump file "pg_leakhunt\/postgresql.conf"/ ],
 	[ 'postgres', "pg_leakhunt_report('/tmp')", qr/is not a file|could not open/ ],
 	[ 'postgres', 'pg_leakhunt_dump(99999999)', qr/WARNING:  PID 99999999 is not a/ ],
-	[ 'postgres', 'pg_leakhunt_flamegraph(99999999)', qr/ERROR:  PID 99999999 is not a/ ],
+	[ 'postgres', 'pg_leakhunt_flamegraph(99999999)', qr/WARNING:  PID 99999999 is not a/ ],
 	[ 'postgres', "pg_leakhunt_top($other_pid, 'hour')", qr/ERROR:  cannot sum up by "hour"/ ],
 	[ 'postgres', "pg_leakhunt_folded($other_pid, growth => true)", qr/ERROR:  there is no baseline of process/ ])
 {
