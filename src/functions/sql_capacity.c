@@ -13,10 +13,12 @@
 #include "utils/builtins.h"
 
 #include "base/compat.h"
+#include "base/settings.h"
 #include "functions/sql_access.h"
 #include "functions/sql_arguments.h"
 #include "functions/sql_rows.h"
 #include "functions/sql_source.h"
+#include "process/process.h"
 #include "process/profile_directory.h"
 #include "profile/shared_directory.h"
 #include "reader/capacity_file.h"
@@ -166,12 +168,20 @@ read_record(void)
 	PlhCapacityRecord *record = palloc0(sizeof(PlhCapacityRecord));
 	char		path[PLH_PATH_MAX];
 	const char *problem;
+	bool		found;
 
 	path_of(path, PLH_CAPACITY_RESET);
 	if (!has_own_directory() || access(path, F_OK) == 0)
 		return record;
 	path_of(path, "");
-	if (plh_capacity_file_read(path, GetSystemIdentifier(), record, &problem) && problem != NULL)
+	found = plh_capacity_file_read(path, GetSystemIdentifier(), record, &problem);
+	if (!found && plh_process_is_preloaded())
+	{
+		/* the keeper of a server that has just started has not looked yet */
+		plh_capacity_file_path(path, plh_load_settings.dump_directory, GetSystemIdentifier(), "");
+		found = plh_capacity_file_read(path, GetSystemIdentifier(), record, &problem);
+	}
+	if (found && problem != NULL)
 		ereport(WARNING, (errmsg("file \"%s\" cannot be used", path),
 						  errdetail_internal("%s", problem),
 						  errhint("The keeper of pg_leakhunt replaces it at its next look.")));

@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fork.h"
@@ -89,6 +90,15 @@ save(const char *live)
 	return failure;
 }
 
+void
+plh_capacity_dump_forget(void)
+{
+	char		path[PLH_PATH_MAX];
+
+	path_in(path, plh_load_settings.dump_directory, "");
+	(void) unlink(path);
+}
+
 /* Is all to be forgotten?  The keeper may have had no time for it. */
 static bool
 is_reset(void)
@@ -98,23 +108,37 @@ is_reset(void)
 	path_in(path, plh_profile_directory_path(), PLH_CAPACITY_RESET);
 	if (unlink(path) != 0)
 		return false;
-	path_in(path, plh_load_settings.dump_directory, "");
-	(void) unlink(path);
+	plh_capacity_dump_forget();
 	return true;
+}
+
+/*
+ * Remove the record that was saved, unless it is another one by now: the next server may have
+ * started already, as postmaster.pid is gone, and its keeper may have published its own.
+ */
+static void
+remove_saved(const char *live, const struct stat *saved)
+{
+	struct stat present;
+
+	if (stat(live, &present) == 0 && present.st_ino == saved->st_ino)
+		(void) unlink(live);
 }
 
 void
 plh_capacity_dump_save(void)
 {
 	char		live[PLH_PATH_MAX];
+	struct stat saved = {0};
 	int			failure;
 
 	if (!has_own_directory())
 		return;
 	path_in(live, plh_profile_directory_path(), "");
+	(void) stat(live, &saved);
 	failure = is_reset() ? 0 : save(live);
 	if (failure == 0)
-		(void) unlink(live);
+		remove_saved(live, &saved);
 	else
 	{
 		errno = failure;

@@ -15,5 +15,8 @@ extern void plh_capacity_dump_start(uint64 cluster);
 /* Called by the keeper.  The record stays as it is where there is none. */
 extern void plh_capacity_dump_load(PlhCapacityRecord *record);
 
+/* Called by the keeper: what the last server has written is to be forgotten. */
+extern void plh_capacity_dump_forget(void);
+
 /* Called by the postmaster at its exit: it throws nothing. */
 extern void plh_capacity_dump_save(void);

@@ -198,6 +198,7 @@ reset_if_wanted(const char *wanted, TimestampTz now)
 static void
 end_reset(const char *wanted)
 {
+	plh_capacity_dump_forget();
 	(void) unlink(wanted);
 	state.is_reset = false;
 }

@@ -61,7 +61,7 @@ my @environments = (
 		name => 'jemalloc',
 		missing => !$jemalloc,
 		env => { LD_PRELOAD => $jemalloc },
-		process => 'malloc_bytes IS NULL AND context_bytes > 0 AND rss_anon_bytes > 0',
+		process => 'malloc_bytes > context_bytes AND context_bytes > 0 AND rss_anon_bytes > 0',
 	},
 	{
 		name => 'jemalloc before our library',
