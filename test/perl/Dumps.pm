@@ -146,7 +146,7 @@ sub make_profile
 			1, 0, $header_bytes, 0, length($profile // ''), length($profile // ''), scalar @sites,
 			counters($bytes, $count), (0) x 9,
 			$bytes, $TIME, $count, (0) x 3, (0) x 3, 0, 0, 0,
-			1, 1, 1, 0, 0, (0) x 16, 0, 0, 0,
+			1, 1, 1, 0, 0, (0) x 16, (0) x 4,
 			(0) x 4,
 			$dump{courses_refused} // 0, (0) x 13);
 	};

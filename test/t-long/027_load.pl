@@ -128,7 +128,7 @@ my $finished_sessions = q{
 	SELECT pid, application_name FROM pg_stat_activity
 	WHERE state = 'idle' AND query LIKE '%''finished'';'};
 my $differences = qq{
-	SELECT application_name, p.pid, p.live_bytes, sum(r.live_bytes),
+	SELECT s.application_name, p.pid, p.live_bytes, sum(r.live_bytes),
 		n.live_count, sum(r.live_count), n.samples_live, sum(r.samples)
 	FROM ($finished_sessions) s JOIN pg_leakhunt_processes p USING (pid) JOIN pg_leakhunt_sampling n USING (pid)
 		, pg_leakhunt_report(p.pid, false) r

@@ -185,7 +185,7 @@ for my $name (sort keys %incidents)
 	  or diag('instead: ' . join(', ', keys %{ $wrong{$name} }) . "\n"
 		  . ${ $sessions{$name}{output} }
 		  . $node->safe_psql('postgres',
-			"SELECT p.* FROM pg_leakhunt_processes p JOIN pg_stat_activity a USING (pid) WHERE application_name = '$name'"));
+			"SELECT p.* FROM pg_leakhunt_processes p JOIN pg_stat_activity a USING (pid) WHERE a.application_name = '$name'"));
 	next if !$found;
 	note(sprintf '%s: %s, after %.1f s: %s', $name, $found->{text}, $found->{after}, $found->{evidence});
 	like($found->{evidence}, qr/\Q$incidents{$name}->[2]\E/, "$name: the evidence names the library")
