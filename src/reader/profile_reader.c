@@ -310,19 +310,28 @@ is_same_round(int fd, const PlhProfileHeader *header)
 		(ssize_t) sizeof(round) && round == header->round;
 }
 
-/* Are the figures of this copy those of one census?  Else wait for the end of one. */
-static bool
-is_of_one_census(int fd, const PlhProfileHeader *header)
+/* The number before or behind a copy, of which nothing is read meanwhile; odd if not known. */
+static uint32
+census_changes(int fd)
 {
 	const Size	place = offsetof(PlhProfileHeader, census_changes);
 	uint32		changes;
+	ssize_t		done;
 
-	if (header->census_changes % 2 == 0 &&
-		plh_whole_io_read(fd, &changes, sizeof(changes), place) == (ssize_t) sizeof(changes) &&
-		changes == header->census_changes)
-		return true;
-	pg_usleep(PAUSE_US);
-	return false;
+	pg_read_barrier();
+	done = plh_whole_io_read(fd, &changes, sizeof(changes), place);
+	pg_read_barrier();
+	return done == (ssize_t) sizeof(changes) ? changes : PG_UINT32_MAX;
+}
+
+/*
+ * Are the figures of a copy those of one census, if that was the number before it?  The number in
+ * the copy itself tells nothing: all of a census may be written while a header is being copied.
+ */
+static bool
+is_of_one_census(int fd, uint32 before)
+{
+	return before % 2 == 0 && census_changes(fd) == before;
 }
 
 /* The bytes of a profile that can be read from its file. */
@@ -345,44 +354,56 @@ copy_header(int fd, PlhProfileHeader *header, Size bytes)
 }
 
 /*
- * Copy a profile, or its header only, from an open file.  Returns NULL if it is not a profile of
- * this version, or belongs to another user.
+ * Copy a profile, or its header only, from an open file; "start" is a header that was read before.
+ * Returns NULL if it is not a profile of this version.
  *
  * The owner goes on meanwhile, and we may be the owner: the memory for the copy may itself be a new
  * site.  So the copy has room for some more, and the header in it says how much of that is there.
  */
 static PlhProfileHeader *
-copy_file(int fd, bool header_only, Size *bytes)
+copy_file(int fd, const PlhProfileHeader *start, bool header_only, Size *bytes)
 {
-	PlhProfileHeader start;
-	PlhProfileHeader *header;
-	Size		room;
-	ssize_t		copied;
-
-	if (!copy_header(fd, &start, sizeof(start)))
-		return NULL;
-	if (header_only)
-	{
-		*bytes = sizeof(PlhProfileHeader);
-		header = palloc(sizeof(PlhProfileHeader));
-		*header = start;
-		settle_header(fd, header);
-		return header;
-	}
-	room = bytes_of(&start) + SPARE_BYTES;
-	header = MemoryContextAllocHuge(CurrentMemoryContext, room);
-	copied = plh_whole_io_read(fd, header, room, 0);
+	Size		room = header_only ? sizeof(PlhProfileHeader) : bytes_of(start) + SPARE_BYTES;
+	PlhProfileHeader *header = MemoryContextAllocHuge(CurrentMemoryContext, room);
+	ssize_t		copied = plh_whole_io_read(fd, header, room, 0);
 
 	/* by now the file may have grown by any number of bytes */
 	if (copied >= (ssize_t) sizeof(PlhProfileHeader) && is_profile(header, PG_INT64_MAX))
 	{
 		*bytes = Min(bytes_of(header), (Size) copied);
-		settle_header(fd, header);
-		settle_sites(fd, header, *bytes, start.last_change);
 		return header;
 	}
 	pfree(header);
 	return NULL;
+}
+
+/*
+ * Read once, until the counters are settled.  *whole says whether it is of one round, and of one
+ * census.  Returns NULL if it is not a profile of this version, or belongs to another user.
+ */
+static PlhProfileHeader *
+read_once(int fd, bool header_only, Size *bytes, bool *whole)
+{
+	PlhProfileHeader start;
+	PlhProfileHeader *header;
+	uint32		census;
+
+	if (!copy_header(fd, &start, sizeof(start)))
+		return NULL;
+	census = census_changes(fd);
+	header = copy_file(fd, &start, header_only, bytes);
+	if (header == NULL)
+		return NULL;
+
+	/* at once: to settle counters takes longer than to copy, and changes nothing of a census */
+	*whole = is_of_one_census(fd, census);
+	settle_header(fd, header);
+	if (!header_only)
+	{
+		settle_sites(fd, header, *bytes, start.last_change);
+		*whole &= is_same_round(fd, header);
+	}
+	return header;
 }
 
 void
@@ -401,16 +422,18 @@ read_image(int fd, const char *path, bool header_only)
 	PlhProfileHeader *header = NULL;
 	PlhProfileImage *image;
 	Size		bytes;
+	bool		whole = false;
 
-	for (int reads = 0; reads < MAX_READS; reads++)
+	for (int reads = 0; reads < MAX_READS && !whole; reads++)
 	{
 		if (header != NULL)
+		{
 			pfree(header);
-		header = copy_file(fd, header_only, &bytes);
+			pg_usleep(PAUSE_US);
+		}
+		header = read_once(fd, header_only, &bytes, &whole);
 		if (header == NULL)
 			return NULL;
-		if (is_of_one_census(fd, header) && (header_only || is_same_round(fd, header)))
-			break;
 	}
 	plh_profile_reader_end_texts(header);
 
@@ -433,14 +456,19 @@ plh_profile_reader_peek(const char *path, PlhProfileHeader *header)
 {
 	int			fd = OpenTransientFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | PG_BINARY);
 	bool		is_sound = false;
+	bool		whole = false;
 
 	if (fd < 0)
 		return false;
-	for (int reads = 0; reads < MAX_READS; reads++)
+	for (int reads = 0; reads < MAX_READS && !whole; reads++)
 	{
+		uint32		census;
+
+		if (reads > 0)
+			pg_usleep(PAUSE_US);
+		census = census_changes(fd);
 		is_sound = copy_header(fd, header, offsetof(PlhProfileHeader, history));
-		if (!is_sound || is_of_one_census(fd, header))
-			break;
+		whole = !is_sound || is_of_one_census(fd, census);
 	}
 	if (is_sound)
 		settle_header(fd, header);

@@ -13,6 +13,7 @@
 
 #include "backend.h"
 #include "base/process_facts.h"
+#include "base/whole_io.h"
 #include "births.h"
 #include "profile/profile.h"
 #include "profile/profile_counters.h"
@@ -31,7 +32,7 @@
 #define READS 10000
 
 /* There is a census after so many rounds of the sites: many reads meet one. */
-#define ROUNDS_PER_CENSUS 100
+#define ROUNDS_PER_CENSUS 1000
 
 /*
  * A process does other things between two changes, if only to take the next stack.
@@ -39,7 +40,18 @@
  */
 #define PAUSE_NS 300
 
+/* A file is cut in so many of its reads, one after the other, and at each of so many bytes. */
+#define READS_CUT 4
+#define CUT_STEP 8
+
 static char directory[] = "/dev/shm/plh_unit_XXXXXX";
+
+/* Where the owner is at work in the middle of a read, and of which that has the place; 0: none. */
+static Size cut_place;
+static int	cut_read;
+
+extern ssize_t __real_plh_whole_io_read(int fd, void *buffer, Size bytes, off_t offset);
+extern ssize_t __wrap_plh_whole_io_read(int fd, void *buffer, Size bytes, off_t offset);
 
 /* Make a profile of this process that others can read, with the sites. */
 static void
@@ -123,6 +135,22 @@ run_owner(int ready_fd)
 	}
 }
 
+/* Stands for a reader that loses its processor in the middle of a copy, while there is a census. */
+ssize_t
+__wrap_plh_whole_io_read(int fd, void *buffer, Size bytes, off_t offset)
+{
+	Size		before = cut_place - offset;
+	ssize_t		rest;
+
+	if (cut_read == 0 || before >= bytes || --cut_read > 0)
+		return __real_plh_whole_io_read(fd, buffer, bytes, offset);
+	if (__real_plh_whole_io_read(fd, buffer, before, offset) != (ssize_t) before)
+		return -1;
+	write_census(plh_profile->own_bytes + 1);
+	rest = __real_plh_whole_io_read(fd, (char *) buffer + before, bytes - before, offset + before);
+	return rest < 0 ? -1 : (ssize_t) before + rest;
+}
+
 /* Are these counters those of a moment between two changes? */
 static bool
 is_whole(const PlhCounters *counters)
@@ -188,6 +216,61 @@ read_profile(const char *path, int reads, int *read, int *torn, int *mixed)
 	}
 }
 
+/* Read one's own profile once as a whole, and once what is peeked at; how often is it mixed? */
+static int
+mixed_if_cut(const char *path, Size place, int read)
+{
+	PlhProfileHeader header;
+	PlhProfileImage *image;
+	bool		refused;
+	int			mixed;
+
+	cut_place = place;
+	cut_read = read;
+	image = plh_profile_reader_open(path, false, &refused);
+	mixed = image == NULL || !is_one_census(image, false);
+	forget_memory();
+	cut_read = read;
+	mixed += !plh_profile_reader_peek(path, &header) || header.context_bytes != header.own_bytes;
+	cut_read = 0;
+	return mixed;
+}
+
+/* Exit with 0 if no census at any place of any read mixes figures; the reader is the owner. */
+static void
+run_cut_reads(void)
+{
+	char		path[PLH_PATH_MAX];
+	uint32		sites[SITES];
+	int			mixed = 0;
+
+	begin_profile(sites);
+	write_census(0);
+	snprintf(path, sizeof(path), "%s/%d", directory, (int) getpid());
+	for (int read = 1; read <= READS_CUT; read++)
+		for (Size place = 0; place < plh_profile->used_bytes; place += CUT_STEP)
+			mixed += mixed_if_cut(path, place, read);
+	(void) remove(path);
+	printf("# %d of %u cut reads are mixed\n", mixed,
+		   2 * READS_CUT * (plh_profile->used_bytes / CUT_STEP));
+	fflush(stdout);
+	_exit(mixed == 0 ? 0 : 1);
+}
+
+/* Is it true of a process of its own that "run" exits with 0? */
+static bool
+succeeds(void (*run) (void))
+{
+	pid_t		child;
+	int			status;
+
+	fflush(stdout);
+	child = fork();
+	if (child == 0)
+		run();
+	return waitpid(child, &status, 0) == child && status == 0;
+}
+
 void
 test_changing_profiles(void)
 {
@@ -214,6 +297,9 @@ test_changing_profiles(void)
 						   torn, read_count));
 	ok(mixed == 0, psprintf("its figures are those of one census (not in %d of %d reads)",
 							mixed, read_count));
+
+	ok(succeeds(run_cut_reads),
+	   "nor are they mixed if all of a census is written in the middle of any read");
 
 	/* a change that is never finished must not keep readers waiting */
 	kill(owner, SIGKILL);
