@@ -103,6 +103,13 @@ packaged_version() {
 		sed -n 's/.*Depends: postgresql-\([0-9][0-9]*\)$/\1/p' | head -n 1
 }
 
+# Where the system has a shared library of that name; nothing if it has none.  The list is
+# read to its end: who left earlier would now and then end the program that prints it, and
+# with that the script.
+path_of_shared_library() {
+	ldconfig -p | awk -v name="$1" '$1 == name && !found { print $NF; found = 1 }'
+}
+
 missing_packages() {
 	local package
 
