@@ -31,7 +31,11 @@
 
 #define READS 10000
 
-/* There is a census after so many rounds of the sites: many reads meet one. */
+/*
+ * There is a census after so many rounds of the sites, a thousand times as often as in a server.
+ * Some reads meet one, and are tried again.  None may take as long as all these rounds, or it would
+ * use up its tries on a slow machine.
+ */
 #define ROUNDS_PER_CENSUS 1000
 
 /*
